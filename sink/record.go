@@ -58,18 +58,20 @@ type Evidence struct {
 
 // Evaluation is the result of one (policy, binding, params) on one request.
 type Evaluation struct {
-	Policy            string    `json:"policy"`
-	Binding           string    `json:"binding"`
-	Params            *Params   `json:"params"`
-	ValidationActions []string  `json:"validationActions"`
-	Result            string    `json:"result"` // Pass, Fail, Error, Unknown or Skipped
-	Evidence          string    `json:"evidence"`
-	ConfigError       string    `json:"configError,omitempty"`
-	Because           string    `json:"because,omitempty"` // why the evaluation as a whole is Unknown
-	Unknown           []string  `json:"unknown,omitempty"` // the attributes that it hangs on
-	Effect            string    `json:"effect"`            // Deny, Warn, Audit (several joined by "+"), or empty
-	BlocksAnyway      bool      `json:"blocksAnyway"`
-	Verdicts          []Verdict `json:"verdicts,omitempty"` // what is no pass
+	Policy            string   `json:"policy"`
+	Binding           string   `json:"binding"`
+	Params            *Params  `json:"params"`
+	ValidationActions []string `json:"validationActions"`
+	Result            string   `json:"result"` // Pass, Fail, Error, Unknown or Skipped
+	Evidence          string   `json:"evidence"`
+	ConfigError       string   `json:"configError,omitempty"`
+	// AnnotationError is the error of an audit annotation that rejects the request.
+	AnnotationError string    `json:"annotationError,omitempty"`
+	Because         string    `json:"because,omitempty"` // why the evaluation as a whole is Unknown
+	Unknown         []string  `json:"unknown,omitempty"` // the attributes that it hangs on
+	Effect          string    `json:"effect"`            // Deny, Warn, Audit (several joined by "+"), or empty
+	BlocksAnyway    bool      `json:"blocksAnyway"`
+	Verdicts        []Verdict `json:"verdicts,omitempty"` // what is no pass
 }
 
 type Params struct {

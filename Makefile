@@ -1,0 +1,76 @@
+# vapshadow: "make help" tells what there is. Only Go is needed; its tools are built from tools/go.mod.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+
+PKG      ?= ./...
+FUZZTIME ?= 20s
+COUNT    ?= 1
+GOTOOL   := go tool -modfile=tools/go.mod
+
+# The command whose output examples/expected.txt holds. The README shows the same line.
+EXAMPLE := bin/vapshadow replay --policies examples/policies --cluster examples/cluster --audit-log examples/audit.log.gz
+
+.PHONY: help
+help: ## Show this help
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo "  PKG=./engine/... narrows test, race, lint, fuzz and bench to some packages (now $(PKG))."
+
+.PHONY: build
+build: ## Build bin/vapshadow
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/vapshadow ./cmd/vapshadow
+
+.PHONY: test
+test: vet ## Vet, run all tests, and lint
+	go test -count=$(COUNT) $(PKG)
+	$(MAKE) --no-print-directory lint
+
+.PHONY: race
+race: ## Run all tests with the race detector (needs a C compiler)
+	go test -race -count=$(COUNT) $(PKG)
+
+.PHONY: vet
+vet: ## Run go vet
+	go vet $(PKG)
+
+.PHONY: lint
+lint: ## Run golangci-lint; its first build takes a minute or two
+	$(GOTOOL) golangci-lint run $(PKG)
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for FUZZTIME (now 20s)
+	tools/fuzz $(FUZZTIME) $(PKG)
+
+.PHONY: bench
+bench: ## Run the benchmarks; COUNT=6 gives what benchstat compares
+	@packages="$$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' $(PKG) | tools/having Benchmark)"; \
+	if [ -z "$$packages" ]; then echo "no benchmarks in $(PKG)"; else \
+	go test -run '^$$' -bench . -benchmem -count=$(COUNT) $$packages; fi
+
+.PHONY: benchstat
+benchstat: ## Compare two outputs of bench: make benchstat OLD=old.txt NEW=new.txt
+	$(GOTOOL) benchstat $(OLD) $(NEW)
+
+.PHONY: generate
+generate: build ## Write what is made from something else: examples/expected.txt
+	$(EXAMPLE) > examples/expected.txt
+
+.PHONY: verify
+verify: build ## Check that what is generated is up to date, and that go.mod is tidy
+	@mkdir -p artifacts
+	$(EXAMPLE) > artifacts/example.txt
+	diff -u examples/expected.txt artifacts/example.txt
+	@if [ -f README.md ] && ! grep -qF '$(EXAMPLE)' README.md; then \
+	echo 'README.md does not show the example as it is run: $(EXAMPLE)' >&2; exit 1; fi
+	go mod tidy -diff
+	go -C tools mod tidy -diff
+
+.PHONY: clean
+clean: ## Remove what was built here (Go's caches stay)
+	rm -rf bin artifacts

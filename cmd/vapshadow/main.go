@@ -1,0 +1,16 @@
+// Command vapshadow tells whom ValidatingAdmissionPolicies would have stopped, from a kube-apiserver's audit log.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// Once the first signal has cancelled the context, the second one has its default effect: it kills.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Getenv, stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+}

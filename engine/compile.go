@@ -1,0 +1,132 @@
+// Package engine evaluates ValidatingAdmissionPolicies on admission requests as an apiserver does, and says Unknown
+// where an input is missing and the answer hangs on it.
+package engine
+
+import (
+	"slices"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types/traits"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apiservercel "k8s.io/apiserver/pkg/cel"
+)
+
+// compositionType is the type of `variables`.
+const compositionType = "kubernetes.variables"
+
+// compiled is a policy that is ready to be evaluated.
+type compiled struct {
+	policy   *admissionv1.ValidatingAdmissionPolicy
+	bindings []*compiledBinding
+
+	constraints     *criteria
+	variables       []namedExpression
+	composition     *apiservercel.DeclType
+	matchConditions []namedExpression
+	validations     []validation
+	// messages has an entry a validation; nil where it has no messageExpression.
+	messages    []*expression
+	annotations []namedExpression
+	failClosed  bool
+	// read are the inputs that any of the expressions names.
+	read inputSet
+}
+
+type compiledBinding struct {
+	binding *admissionv1.ValidatingAdmissionPolicyBinding
+	// constraints are nil where the binding selects nothing of its own.
+	constraints *criteria
+}
+
+type namedExpression struct {
+	name string
+	*expression
+}
+
+type validation struct {
+	*expression
+	message string
+	reason  string
+}
+
+// compilePolicy compiles each expression of a policy once. Expressions that do not compile are kept: the apiserver
+// accepted the policy, and reports the error when it comes to them.
+func compilePolicy(envs *environments, policy *admissionv1.ValidatingAdmissionPolicy) (*compiled, error) {
+	c := &compiled{
+		policy:      policy,
+		constraints: newCriteria(policy.Spec.MatchConstraints),
+		failClosed:  policy.Spec.FailurePolicy == nil || *policy.Spec.FailurePolicy == admissionv1.Fail,
+		composition: apiservercel.NewObjectType(compositionType, map[string]*apiservercel.DeclField{}),
+	}
+	hasParams := policy.Spec.ParamKind != nil
+	full, err := envs.composed(variables{params: hasParams, authorizer: true}, c.composition)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range policy.Spec.Variables {
+		e := compile(full, v.Expression, cel.AnyType, cel.DynType)
+		c.variables = append(c.variables, namedExpression{v.Name, e})
+		c.composition.Fields[v.Name] = apiservercel.NewDeclField(v.Name, declType(e.output), true, nil, nil)
+	}
+	for _, m := range policy.Spec.MatchConditions {
+		c.matchConditions = append(c.matchConditions, namedExpression{m.Name, compile(full, m.Expression, cel.BoolType)})
+	}
+	for _, v := range policy.Spec.Validations {
+		out := validation{expression: compile(full, v.Expression, cel.BoolType), message: v.Message, reason: reasonInvalid}
+		if v.Reason != nil {
+			out.reason = string(*v.Reason)
+		}
+		c.validations = append(c.validations, out)
+	}
+	for _, a := range policy.Spec.AuditAnnotations {
+		c.annotations = append(c.annotations, namedExpression{a.Key, compile(full, a.ValueExpression, cel.StringType, cel.NullType)})
+	}
+	err = c.compileMessages(envs, hasParams)
+	c.read = c.inputs()
+	return c, err
+}
+
+// compileMessages compiles the messageExpressions, which may not use the authorizer.
+func (c *compiled) compileMessages(envs *environments, hasParams bool) error {
+	has := func(v admissionv1.Validation) bool { return v.MessageExpression != "" }
+	if !slices.ContainsFunc(c.policy.Spec.Validations, has) {
+		return nil
+	}
+	env, err := envs.composed(variables{params: hasParams}, c.composition)
+	if err != nil {
+		return err
+	}
+	c.messages = make([]*expression, len(c.policy.Spec.Validations))
+	for i, v := range c.policy.Spec.Validations {
+		if v.MessageExpression != "" {
+			c.messages[i] = compile(env, v.MessageExpression, cel.StringType)
+		}
+	}
+	return nil
+}
+
+// declType is the type of a variable as the apiserver declares it from the type of its expression: scalars and typed
+// lists and maps keep their type, everything else is dynamic.
+func declType(t *cel.Type) *apiservercel.DeclType {
+	scalars := map[*cel.Type]*apiservercel.DeclType{
+		cel.AnyType: apiservercel.AnyType, cel.BoolType: apiservercel.BoolType, cel.BytesType: apiservercel.BytesType,
+		cel.DoubleType: apiservercel.DoubleType, cel.DurationType: apiservercel.DurationType, cel.IntType: apiservercel.IntType,
+		cel.NullType: apiservercel.NullType, cel.StringType: apiservercel.StringType, cel.TimestampType: apiservercel.TimestampType,
+		cel.UintType: apiservercel.UintType,
+	}
+	if t == nil {
+		return apiservercel.DynType
+	}
+	if scalar, ok := scalars[t]; ok {
+		return scalar
+	}
+	if t.HasTrait(traits.ContainerType) && t.HasTrait(traits.IndexerType) {
+		switch p := t.Parameters(); len(p) {
+		case 1:
+			return apiservercel.NewListType(declType(p[0]), -1)
+		case 2:
+			return apiservercel.NewMapType(declType(p[0]), declType(p[1]), -1)
+		}
+	}
+	return apiservercel.DynType
+}

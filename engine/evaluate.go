@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"github.com/vapshadow/vapshadow/replay"
+)
+
+// Decision is what the policies came to on one request.
+type Decision struct {
+	// Evaluations are ordered by policy, binding and params.
+	Evaluations []Evaluation
+	// Annotations are what the apiserver would have written to its audit event.
+	Annotations map[string]string
+}
+
+// Evaluate evaluates every policy that matches a request.
+func (e *Engine) Evaluate(req *replay.Request) Decision {
+	s := newScope(e, req)
+	var out []Evaluation
+	for _, c := range e.candidates(req) {
+		out = append(out, s.policy(c)...)
+	}
+	return Decision{Evaluations: out, Annotations: annotations(out)}
+}
+
+// policy evaluates one policy with each of its bindings.
+func (s *scope) policy(c *compiled) []Evaluation {
+	as, m := c.constraints.matches(s.req)
+	switch m.is {
+	case no:
+		return nil
+	case misconfigured:
+		return []Evaluation{c.misconfigured(nil, m.err)}
+	}
+	if err := c.missingParamKind(s.req); err != nil {
+		return []Evaluation{c.misconfigured(nil, err)}
+	}
+	var out []Evaluation
+	for _, b := range c.bindings {
+		out = append(out, s.binding(c, b, as, m)...)
+	}
+	return out
+}
+
+// binding evaluates one policy with one of its bindings, with each of the params that the binding finds.
+func (s *scope) binding(c *compiled, b *compiledBinding, as target, policy match) []Evaluation {
+	m := matched
+	if b.constraints != nil {
+		_, m = b.constraints.matches(s.req)
+	}
+	switch {
+	case m.is == no:
+		return nil
+	case m.is == misconfigured:
+		return []Evaluation{c.misconfigured(b, m.err)}
+	case policy.is == unknown:
+		return []Evaluation{c.undecided(b, policy.because, policy.on)}
+	case m.is == unknown:
+		return []Evaluation{c.undecided(b, m.because, m.on)}
+	}
+	f := c.params(b, s.req)
+	switch {
+	case f.err != nil:
+		return []Evaluation{c.misconfigured(b, f.err)}
+	case f.unknown != "":
+		return []Evaluation{c.undecided(b, f.unknown, "params")}
+	}
+	level := replay.Weaker(policy.evidence, m.evidence)
+	var out []Evaluation
+	for _, p := range f.params {
+		out = append(out, s.evaluate(c, b, as, p, level))
+	}
+	return out
+}
+
+func (c *compiled) evaluation(b *compiledBinding) Evaluation {
+	e := Evaluation{Policy: c.policy.Name, Evidence: replay.Exact, failClosed: c.failClosed}
+	if b != nil {
+		e.Binding, e.ValidationActions = b.binding.Name, b.actions()
+	}
+	return e
+}
+
+// misconfigured is a policy (or, with a binding, that binding) that cannot be evaluated. With failurePolicy Fail the
+// request is rejected whatever validationActions say.
+func (c *compiled) misconfigured(b *compiledBinding, err error) Evaluation {
+	e := c.evaluation(b)
+	e.Result, e.ConfigError, e.BlocksAnyway = Error, err.Error(), c.failClosed
+	e.settle()
+	return e
+}
+
+// undecided is an evaluation of which it is not known whether it took place.
+func (c *compiled) undecided(b *compiledBinding, because replay.Reason, on string) Evaluation {
+	e := c.evaluation(b)
+	e.Result, e.Because, e.Unknown, e.Evidence = Unknown, because, []string{on}, replay.Missing
+	return e
+}

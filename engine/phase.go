@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	apiservercel "k8s.io/apiserver/pkg/cel"
+	"k8s.io/apiserver/pkg/cel/lazy"
+)
+
+// phase evaluates expressions one after the other against one activation and one cost budget: the match conditions of
+// an evaluation are one phase, its validations the next, and so on. Variables are evaluated at most once a phase.
+type phase struct {
+	policy *compiled
+	act    *activation
+	authz  *authorizer
+
+	// remaining is what is left of the budget.
+	remaining int64
+	// uncertain is what unknown expressions might have cost on top.
+	uncertain int64
+	// composition is what variables have cost since the last expression began.
+	composition int64
+	vars        ref.Val
+}
+
+func newPhase(c *compiled, act *activation, authz *authorizer, budget int64) *phase {
+	p := &phase{policy: c, act: act, authz: authz, remaining: budget}
+	act.variables = p.variables
+	return p
+}
+
+// outcome is what an expression came to: a value, an error, or unknown.
+type outcome struct {
+	value   ref.Val
+	err     *apiservercel.Error
+	unknown *types.Unknown
+}
+
+const outOfBudget = "validation failed due to running out of cost budget, no further validation rules will be run"
+
+// costUnknown stands for the attribute of an outcome that hangs on what an earlier, unknown expression cost.
+const costUnknown = "cost"
+
+// eval evaluates one expression. The error, as opposed to the outcome's, ends the phase.
+func (p *phase) eval(e *expression) (outcome, error) {
+	if e.err != nil {
+		return outcome{err: invalid(fmt.Sprintf("compilation error: %v", e.err), e.err)}, nil
+	}
+	program, err := p.program(e)
+	if err != nil {
+		return outcome{err: &apiservercel.Error{Type: apiservercel.ErrorTypeInternal, Detail: err.Error()}}, nil
+	}
+	p.authz.reset()
+	value, details, evalErr := program.Eval(p.act)
+	over := p.composition > p.remaining
+	p.remaining -= p.composition
+	p.composition = 0
+	if over {
+		return outcome{}, invalid(outOfBudget, apiservercel.ErrOutOfBudget)
+	}
+	var cost *uint64
+	if details != nil {
+		cost = details.ActualCost()
+	}
+	if cost == nil {
+		return outcome{}, invalid(fmt.Sprintf("runtime cost could not be calculated for expression: %v, no further expression will be run", e.source), apiservercel.ErrOutOfBudget)
+	}
+	if *cost > math.MaxInt64 || int64(*cost) > p.remaining {
+		return outcome{}, invalid(outOfBudget, apiservercel.ErrOutOfBudget)
+	}
+	p.remaining -= int64(*cost)
+	if u := p.unknown(value); u != nil {
+		p.uncertain += celconfig.PerCallLimit * int64(1+len(p.policy.variables))
+		return outcome{unknown: u}, nil
+	}
+	if p.uncertain > p.remaining {
+		return outcome{unknown: types.NewUnknown(0, types.NewAttributeTrail(costUnknown))}, nil
+	}
+	if evalErr != nil {
+		return outcome{err: invalid(fmt.Sprintf("expression '%v' resulted in error: %v", e.source, evalErr), nil)}, nil
+	}
+	return outcome{value: value}, nil
+}
+
+// program is the one to evaluate: only where something is unknown does cel-go have to look for it.
+func (p *phase) program(e *expression) (cel.Program, error) {
+	if len(p.act.patterns) == 0 {
+		return e.exact, nil
+	}
+	return e.unknowing()
+}
+
+// unknown says what a value hangs on, if it is not known. An authorizer that could not answer makes it so too.
+func (p *phase) unknown(value ref.Val) *types.Unknown {
+	if u, ok := value.(*types.Unknown); ok {
+		return u
+	}
+	if p.authz.asked() {
+		return types.NewUnknown(0, types.NewAttributeTrail("authorizer"))
+	}
+	return nil
+}
+
+// variables is the lazy map behind `variables`.
+func (p *phase) variables() ref.Val {
+	if p.vars == nil {
+		m := lazy.NewMapValue(p.policy.composition)
+		for i := range p.policy.variables {
+			v := &p.policy.variables[i]
+			m.Append(v.name, func(*lazy.MapValue) ref.Val { return p.variable(v) })
+		}
+		p.vars = m
+	}
+	return p.vars
+}
+
+func (p *phase) variable(v *namedExpression) ref.Val {
+	if v.err != nil {
+		return types.NewErr("composited variable %q fails to compile: %v", v.name, v.err)
+	}
+	program, err := p.program(v.expression)
+	if err != nil {
+		return types.NewErr("composited variable %q fails to evaluate: %v", v.name, err)
+	}
+	value, details, err := program.Eval(p.act)
+	if details == nil {
+		return types.NewErr("unable to get evaluation details of variable %q", v.name)
+	}
+	cost := details.ActualCost()
+	if cost == nil {
+		return types.NewErr("unable to calculate cost of variable %q", v.name)
+	}
+	p.composition += int64(min(*cost, math.MaxInt64))
+	if u := p.unknown(value); u != nil {
+		return u
+	}
+	if err != nil {
+		return types.NewErr("composited variable %q fails to evaluate: %v", v.name, err)
+	}
+	return value
+}

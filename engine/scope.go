@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/interpreter"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/cel/library"
+
+	"github.com/vapshadow/vapshadow/engine/convert"
+	"github.com/vapshadow/vapshadow/replay"
+)
+
+// scope is one request on its way through the policies: the inputs as CEL values, made when the first policy asks for
+// them and shared by all that follow.
+type scope struct {
+	engine *Engine
+	req    *replay.Request
+
+	objects   map[schema.GroupVersionKind]*objects
+	requests  map[target]ref.Val
+	namespace *namespaceValues
+	authz     *authorizer
+	authzDone bool
+	user      ref.Val
+	resource  ref.Val
+
+	// unknown are the parts of object, oldObject and request that are not known.
+	unknown []unknownInput
+	levels  map[inputSet]replay.Level
+}
+
+// objects are object and oldObject in one version of their kind.
+type objects struct {
+	object, oldObject ref.Val
+	// missing is why they cannot be had in that version.
+	missing []unknownInput
+}
+
+type namespaceValues struct {
+	// fields is what expressions are shown, whole what audit annotations are.
+	fields, whole ref.Val
+	evidence      replay.Evidence
+	unknown       []replay.Unknown
+	absent        bool
+}
+
+func newScope(e *Engine, req *replay.Request) *scope {
+	s := &scope{
+		engine: e, req: req,
+		objects: map[schema.GroupVersionKind]*objects{}, requests: map[target]ref.Val{},
+		levels: map[inputSet]replay.Level{readsObject: req.Object.Level, readsOldObject: req.OldObject.Level, readsRequest: replay.Exact},
+	}
+	s.addObject(readsObject, "object", req.Object)
+	s.addObject(readsOldObject, "oldObject", req.OldObject)
+	for _, u := range req.Unknown {
+		s.add(readsRequest, append([]string{"request"}, u.Path...), u.Because)
+	}
+	if req.Options.Level == replay.Missing {
+		s.add(readsRequest, []string{"request", "options"}, req.Options.Because)
+	}
+	if req.Kind.Empty() {
+		s.add(readsRequest, []string{"request", "kind"}, replay.UnknownKind)
+		s.add(readsRequest, []string{"request", "requestKind"}, replay.UnknownKind)
+	}
+	return s
+}
+
+func (s *scope) addObject(input inputSet, name string, o replay.Object) {
+	if o.Level == replay.Missing {
+		s.add(input, []string{name}, o.Because)
+		return
+	}
+	for _, u := range o.Unknown {
+		s.add(input, append([]string{name}, u.Path...), u.Because)
+	}
+}
+
+func (s *scope) add(input inputSet, path []string, because replay.Reason) {
+	s.unknown = append(s.unknown, unknownInput{input: input, path: path, because: because})
+}
+
+// in returns object and oldObject in the version that a policy asked for.
+func (s *scope) in(kind schema.GroupVersionKind) *objects {
+	if o := s.objects[kind]; o != nil {
+		return o
+	}
+	o := &objects{}
+	var because replay.Reason
+	o.object, because = s.value(s.req.Object, kind)
+	if because != "" {
+		o.missing = append(o.missing, unknownInput{input: readsObject, path: []string{"object"}, because: because})
+	}
+	o.oldObject, because = s.value(s.req.OldObject, kind)
+	if because != "" {
+		o.missing = append(o.missing, unknownInput{input: readsOldObject, path: []string{"oldObject"}, because: because})
+	}
+	s.objects[kind] = o
+	return o
+}
+
+// value makes the CEL value of an object in a version of its kind, or says why it cannot.
+func (s *scope) value(o replay.Object, kind schema.GroupVersionKind) (ref.Val, replay.Reason) {
+	if o.Content == nil {
+		return types.NullValue, ""
+	}
+	content := o.Content
+	version, _ := content["apiVersion"].(string)
+	name, _ := content["kind"].(string)
+	if from := schema.FromAPIVersionAndKind(version, name); from != kind {
+		strategy, custom := s.req.View.Resources().Custom(s.req.Resource)
+		converted, err := convert.Convert(content, kind, custom, strategy)
+		if err != nil {
+			return types.NullValue, replay.NoConversion
+		}
+		content = converted
+	}
+	value, err := celValue(s.engine.minor, content, kind)
+	if err != nil {
+		return types.NullValue, replay.NoConversion
+	}
+	return value, ""
+}
+
+// request is `request` as a policy that matched as the given target sees it.
+func (s *scope) request(as target) (ref.Val, error) {
+	if v, ok := s.requests[as]; ok {
+		return v, nil
+	}
+	v, err := structValue(s.engine.minor, admissionRequest(s.req, as))
+	if err == nil {
+		s.requests[as] = v
+	}
+	return v, err
+}
+
+// namespaceObject makes the values of the request's Namespace; null for cluster-scoped objects and Namespaces.
+func (s *scope) namespaceObject() *namespaceValues {
+	if s.namespace != nil {
+		return s.namespace
+	}
+	n := &namespaceValues{fields: types.NullValue, whole: types.NullValue, evidence: replay.Evidence{Level: replay.Exact}}
+	s.namespace = n
+	if s.req.Namespace == "" || s.req.Kind == (schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}) {
+		return n
+	}
+	object := s.req.View.Namespace(s.req.Namespace)
+	n.evidence, n.unknown = object.Evidence, object.Unknown
+	switch {
+	case object.Level == replay.Missing:
+		return n
+	case object.Content == nil:
+		n.absent = true
+		return n
+	}
+	var ns corev1.Namespace
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Content, &ns); err != nil {
+		n.evidence = replay.Evidence{Level: replay.Missing, Because: replay.NoNamespace}
+		return n
+	}
+	ns.TypeMeta.Kind, ns.TypeMeta.APIVersion = "", ""
+	fields, fieldsErr := structValue(s.engine.minor, namespaceFields(&ns))
+	whole, wholeErr := structValue(s.engine.minor, &ns)
+	if errors.Join(fieldsErr, wholeErr) != nil {
+		n.evidence = replay.Evidence{Level: replay.Missing, Because: replay.NoNamespace}
+		return n
+	}
+	n.fields, n.whole = fields, whole
+	return n
+}
+
+// authorizer returns the values of `authorizer` and `authorizer.requestResource`.
+func (s *scope) authorizer() (user, resource ref.Val, authz *authorizer, e replay.Evidence) {
+	state, evidence := s.req.View.RBAC()
+	if evidence.Level == replay.Missing {
+		return types.NullValue, types.NullValue, nil, evidence
+	}
+	if !s.authzDone {
+		s.authzDone = true
+		states, err := s.engine.rbac.get(s.req.View, state)
+		if err == nil {
+			s.authz = &authorizer{states: states}
+			info := userOf(s.req)
+			s.user = library.NewAuthorizerVal(info, s.authz)
+			s.resource = library.NewResourceAuthorizerVal(info, s.authz, requestResource{s.req})
+		}
+	}
+	if s.authz == nil {
+		return types.NullValue, types.NullValue, nil, replay.Evidence{Level: replay.Missing, Because: replay.NoRBAC}
+	}
+	return s.user, s.resource, s.authz, evidence
+}
+
+func patterns(unknown []unknownInput) []*interpreter.AttributePattern {
+	if len(unknown) == 0 {
+		return nil
+	}
+	out := make([]*interpreter.AttributePattern, len(unknown))
+	for i, u := range unknown {
+		out[i] = u.pattern()
+	}
+	return out
+}

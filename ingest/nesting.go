@@ -1,0 +1,120 @@
+package ingest
+
+import "bytes"
+
+// nesting follows the brackets and strings of JSON that arrives in pieces. It checks nothing: what it delimits is
+// decoded later.
+type nesting struct {
+	depth    int
+	deepest  int
+	inString bool
+	escaped  bool
+
+	// members makes it stop at an array that is the value of itemsKey in the outermost object.
+	members bool
+	key     []byte // of the outermost object, as far as it was read; longer ones are cut
+	colon   bool   // the key is complete, and its value begins
+}
+
+const itemsKey = "items"
+
+// follow reads data and stops after the byte that closes the outermost value, or before the array of items. It returns
+// how far it got.
+func (s *nesting) follow(data []byte) (n int, closed, items bool) {
+	for i := 0; i < len(data); i++ {
+		c := data[i]
+		if s.inString {
+			i += s.passString(data[i:]) - 1
+			continue
+		}
+		switch c {
+		case '"':
+			s.inString = true
+			s.key = s.key[:0]
+			s.colon = false
+		case ':':
+			s.colon = true
+		case '{', '[':
+			if s.members && c == '[' && s.depth == 1 && s.colon && string(s.key) == itemsKey {
+				return i, false, true
+			}
+			s.depth++
+			s.deepest = max(s.deepest, s.depth)
+			s.colon = false
+		case ',':
+			s.colon = false
+		case '}', ']':
+			s.depth--
+			s.colon = false
+			if s.depth <= 0 {
+				return i + 1, true, false
+			}
+		}
+	}
+	return len(data), false, false
+}
+
+// passString moves on in a string. A line end, which no JSON string holds, ends it too: so a quote that is missing
+// costs no more than its line.
+func (s *nesting) passString(data []byte) int {
+	for i, c := range data {
+		switch {
+		case c == '\n', c == '"' && !s.escaped:
+			s.inString, s.escaped = false, false
+			s.remember(data[:i])
+			return i + 1
+		case s.escaped:
+			s.escaped = false
+		case c == '\\':
+			s.escaped = true
+		}
+	}
+	s.remember(data)
+	return len(data)
+}
+
+// remember keeps a string of the outermost object, which may be a key.
+func (s *nesting) remember(part []byte) {
+	if !s.members || s.depth != 1 {
+		return
+	}
+	room := len(itemsKey) + 1 - len(s.key)
+	s.key = append(s.key, part[:min(len(part), room)]...)
+}
+
+// whole makes it stop at the end alone.
+func (s *nesting) whole() { s.members = false }
+
+// deepest is how deep data is nested.
+func deepest(data []byte) int {
+	var s nesting
+	for len(data) > 0 {
+		n, _, _ := s.follow(data)
+		data = data[n:]
+	}
+	return s.deepest
+}
+
+// scalar follows text that is neither object nor array: a JSON scalar, or no JSON at all.
+type scalar struct {
+	nesting
+	begun bool
+}
+
+// follow reads data and stops after a string, else where the line ends, or a list may go on. The first byte is always
+// part of the value, be it a bracket that closes nothing.
+func (s *scalar) follow(data []byte) (n int, closed, items bool) {
+	if !s.begun && len(data) > 0 {
+		s.begun = true
+		s.inString = data[0] == '"'
+		n = 1
+	}
+	if s.inString {
+		n += s.passString(data[n:])
+		return n, !s.inString, false
+	}
+	if i := bytes.IndexAny(data[n:], ",]}[{\"\n"); i >= 0 {
+		return n + i, true, false
+	}
+	return len(data), false, false
+}

@@ -1,0 +1,231 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"io"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/vapshadow/vapshadow/engine"
+	"github.com/vapshadow/vapshadow/ingest"
+	"github.com/vapshadow/vapshadow/replay"
+	"github.com/vapshadow/vapshadow/sink"
+)
+
+// Source delivers entries in order; io.EOF ends them.
+type Source interface {
+	Next(context.Context) (ingest.Entry, error)
+}
+
+// A batch ends at so many entries or bytes, whichever comes first. Batches are cut by the input alone, so that the
+// output does not hang on how fast anything was.
+const (
+	batchEntries = 512
+	batchBytes   = 8 << 20
+)
+
+// flow leads entries through decoding (in parallel), observing (in the order of the log, one batch ahead) and
+// evaluation (in parallel) to the records (in the order of the log). A few batches are under way at a time, which
+// bounds the memory.
+type flow struct {
+	cfg      ReplayConfig
+	source   Source
+	replayer *replay.Replayer
+	engine   *engine.Engine
+	result   *Result
+}
+
+type batch struct {
+	entries []ingest.Entry
+	events  []*replay.Decoded
+	skips   []ingest.Skip
+	decoded chan struct{}
+}
+
+func (f *flow) workers() int {
+	if f.cfg.Workers > 0 {
+		return f.cfg.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+func (f *flow) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	batches := make(chan *batch, f.workers())
+	var readErr error
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		defer close(batches)
+		readErr = f.read(ctx, batches)
+	})
+	err := f.sequence(ctx, batches)
+	cancel()
+	reader.Wait()
+	if err == nil {
+		err = readErr
+	}
+	return err
+}
+
+// read cuts the input into batches and has each decoded while the next is being read.
+func (f *flow) read(ctx context.Context, batches chan<- *batch) error {
+	for {
+		b := &batch{decoded: make(chan struct{})}
+		err := f.fill(ctx, b)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if len(b.entries) > 0 {
+			go f.decode(b)
+			select {
+			case batches <- b:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}
+
+func (f *flow) fill(ctx context.Context, b *batch) error {
+	for size := 0; len(b.entries) < batchEntries && size < batchBytes; {
+		entry, err := f.source.Next(ctx)
+		if err != nil {
+			return err
+		}
+		size += len(entry.Data)
+		b.entries = append(b.entries, entry)
+	}
+	return nil
+}
+
+// decode decodes a batch. Several batches are decoded at a time.
+func (f *flow) decode(b *batch) {
+	defer close(b.decoded)
+	for _, entry := range b.entries {
+		if entry.Skip != nil {
+			b.skips = append(b.skips, *entry.Skip)
+			continue
+		}
+		events, skips := ingest.Decode(entry)
+		b.skips = append(b.skips, skips...)
+		for _, ev := range events {
+			b.events = append(b.events, replay.Decode(ev))
+		}
+	}
+	b.entries = nil
+}
+
+// sequence observes each batch and then evaluates the one before it: when a request is rebuilt, what was logged shortly
+// after it is known.
+func (f *flow) sequence(ctx context.Context, batches <-chan *batch) error {
+	var before *batch
+	for b := range batches {
+		<-b.decoded
+		f.count(b)
+		for _, d := range b.events {
+			f.replayer.Observe(d)
+		}
+		if err := f.evaluate(ctx, before); err != nil {
+			return err
+		}
+		before = b
+	}
+	return f.evaluate(ctx, before)
+}
+
+func (f *flow) count(b *batch) {
+	for _, s := range b.skips {
+		f.result.Skipped[string(s.Reason)]++
+		if f.cfg.Skips != nil {
+			f.cfg.Skips(s)
+		}
+	}
+	f.result.Events += int64(len(b.events))
+}
+
+// evaluate rebuilds and evaluates the requests of a batch on all workers, and hands the records on in order.
+func (f *flow) evaluate(ctx context.Context, b *batch) error {
+	if b == nil {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	records := make([][]*sink.Record, len(b.events))
+	next := make(chan int, len(b.events))
+	for i, d := range b.events {
+		if f.admit(d) {
+			next <- i
+		}
+	}
+	close(next)
+	var workers sync.WaitGroup
+	for range f.workers() {
+		workers.Go(func() {
+			for i := range next {
+				records[i] = f.records(b.events[i])
+			}
+		})
+	}
+	workers.Wait()
+	for _, of := range records {
+		for _, r := range of {
+			f.result.Requests++
+			if err := f.cfg.Records(r); err != nil {
+				return err
+			}
+		}
+	}
+	f.progress()
+	return nil
+}
+
+// admit counts an event and says whether it is an admission request within the period.
+func (f *flow) admit(d *replay.Decoded) bool {
+	at := d.Event.StageTimestamp
+	switch {
+	case !f.cfg.Since.IsZero() && at.Before(f.cfg.Since), !f.cfg.Until.IsZero() && !at.Before(f.cfg.Until):
+		f.result.OutOfPeriod++
+		return false
+	}
+	f.period(at)
+	if d.Operation == "" {
+		f.result.NotAdmission[string(d.NotAdmission)]++
+		return false
+	}
+	f.result.Admissions++
+	return true
+}
+
+func (f *flow) period(at time.Time) {
+	if f.result.First.IsZero() || at.Before(f.result.First) {
+		f.result.First = at
+	}
+	if at.After(f.result.Last) {
+		f.result.Last = at
+	}
+}
+
+func (f *flow) records(d *replay.Decoded) []*sink.Record {
+	var out []*sink.Record
+	for _, req := range f.replayer.Requests(d) {
+		out = append(out, record(f.cfg.ClusterName, req, f.engine.Evaluate(req)))
+	}
+	return out
+}
+
+func (f *flow) progress() {
+	if f.cfg.Progress == nil {
+		return
+	}
+	p := Progress{Events: f.result.Events}
+	if s, ok := f.source.(interface{ Read() (read, total int64) }); ok {
+		p.BytesRead, p.BytesTotal = s.Read()
+	}
+	f.cfg.Progress(p)
+}

@@ -1,0 +1,145 @@
+// Package pipeline leads events through replay and engine to records. It is the only package that knows them all.
+package pipeline
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/vapshadow/vapshadow/engine"
+	"github.com/vapshadow/vapshadow/engine/policy"
+	"github.com/vapshadow/vapshadow/ingest"
+	"github.com/vapshadow/vapshadow/ingest/file"
+	"github.com/vapshadow/vapshadow/internal/manifest"
+	"github.com/vapshadow/vapshadow/replay"
+	"github.com/vapshadow/vapshadow/sink"
+)
+
+// ReplayConfig is what a replay reads and how.
+type ReplayConfig struct {
+	// Policies, Cluster and AuditLog are files, globs and folders; "-" is Stdin. Without Policies they come from
+	// Cluster.
+	Policies, Cluster, AuditLog []string
+	Stdin                       io.Reader
+	// Since and Until bound the stageTimestamp of the events that are evaluated; zero is no bound. Events outside still
+	// tell the state of the cluster.
+	Since, Until time.Time
+	// Minor is the apiserver to be: 37 for Kubernetes 1.37.
+	Minor int
+	// Unbound evaluates policies without a binding as though bound to everything with [Audit].
+	Unbound bool
+	// ClusterName is written to each record.
+	ClusterName string
+	// Workers is how many events are decoded and evaluated at a time; 0 is one a core.
+	Workers int
+	// HistoryBytes bounds, approximately, the memory that earlier states of objects take; 0 is no bound.
+	HistoryBytes int64
+	// Records is called with each record, in the order of the log. An error ends the replay.
+	Records func(*sink.Record) error
+	// Skips is called with each piece of input that is left out; nil is allowed.
+	Skips func(ingest.Skip)
+	// Progress is called now and then, from another goroutine than Records; nil is allowed.
+	Progress func(Progress)
+}
+
+// Progress is how far a replay is.
+type Progress struct {
+	BytesRead, BytesTotal int64 // of the files as they are; BytesTotal is 0 where it is not known
+	Events                int64
+}
+
+// Result is what a replay counted. Each event is in exactly one of Requests' events, NotAdmission and OutOfPeriod.
+type Result struct {
+	// Events read, of every stage.
+	Events int64
+	// Requests are the admission requests that were evaluated; Admissions the events that they came from.
+	Requests, Admissions int64
+	// OutOfPeriod are the events before Since and after Until.
+	OutOfPeriod int64
+	// NotAdmission counts events that are no admission request, by reason.
+	NotAdmission map[string]int64
+	// Skipped counts pieces of input that could not be used, by reason.
+	Skipped map[string]int64
+	// First and Last bound the stageTimestamps of the events within the period.
+	First, Last time.Time
+	// Pairs are the policies and bindings that were evaluated.
+	Pairs []engine.Pair
+	// Refusals are the policies and bindings that an apiserver would refuse, Warnings what it would warn of.
+	Refusals, Warnings []string
+	// ClusterIgnored counts the objects of the snapshot whose kind nothing tells, by kind.
+	ClusterIgnored map[string]int64
+}
+
+// Replay evaluates the policies on every admission request of an audit log.
+func Replay(ctx context.Context, cfg ReplayConfig) (*Result, error) {
+	result := &Result{NotAdmission: map[string]int64{}, Skipped: map[string]int64{}, ClusterIgnored: map[string]int64{}}
+	replayer := replay.New(replay.Config{Minor: cfg.Minor, HistoryBytes: cfg.HistoryBytes})
+	eng, err := load(cfg, replayer, result)
+	if err != nil {
+		return nil, err
+	}
+	source, err := file.Open(cfg.AuditLog, file.Options{Stdin: cfg.Stdin})
+	if err != nil {
+		return nil, err
+	}
+	defer source.Close()
+	result.Pairs = eng.Pairs()
+	f := &flow{cfg: cfg, source: source, replayer: replayer, engine: eng, result: result}
+	return result, f.run(ctx)
+}
+
+// load reads the cluster and the policies, and compiles the latter.
+func load(cfg ReplayConfig, replayer *replay.Replayer, result *Result) (*engine.Engine, error) {
+	cluster, problems, err := manifest.Read(cfg.Cluster, manifest.Options{Stdin: cfg.Stdin})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range problems {
+		result.Warnings = append(result.Warnings, p.Error())
+	}
+	objects, stored := cluster, true
+	if len(cfg.Policies) > 0 {
+		objects, problems, err = manifest.Read(cfg.Policies, manifest.Options{Stdin: cfg.Stdin})
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range problems {
+			result.Refusals = append(result.Refusals, p.Error())
+		}
+		stored = false
+	}
+	set, refusals, rest := policy.Load(objects, policy.Options{Minor: cfg.Minor, Stored: stored})
+	for _, r := range refusals {
+		result.Refusals = append(result.Refusals, r.Error())
+	}
+	if !stored {
+		cluster = append(cluster, rest...)
+	}
+	snapshot(replayer, cluster, result)
+	return engine.New(engineConfig(cfg, set))
+}
+
+func engineConfig(cfg ReplayConfig, set policy.Set) engine.Config {
+	out := engine.Config{Minor: cfg.Minor, Unbound: cfg.Unbound}
+	for i := range set.Policies {
+		out.Policies = append(out.Policies, set.Policies[i].ValidatingAdmissionPolicy)
+	}
+	for i := range set.Bindings {
+		out.Bindings = append(out.Bindings, set.Bindings[i].ValidatingAdmissionPolicyBinding)
+	}
+	return out
+}
+
+// snapshot shows the cluster to the replayer: what tells kinds first, then the rest.
+func snapshot(replayer *replay.Replayer, objects []manifest.Object, result *Result) {
+	for _, kinds := range []bool{true, false} {
+		for _, o := range objects {
+			if replay.TellsKinds(o.Kind) != kinds {
+				continue
+			}
+			if err := replayer.Snapshot(o.APIVersion, o.Kind, o.Content); err != nil {
+				result.ClusterIgnored[o.APIVersion+" "+o.Kind]++
+			}
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/vapshadow/vapshadow/ingest"
+)
+
+// Config is what a Replayer starts from.
+type Config struct {
+	// Minor is the apiserver's minor version: 37 for Kubernetes 1.37.
+	Minor int
+	// HistoryBytes bounds, approximately, the objects that are kept; 0 is no bound.
+	HistoryBytes int64
+}
+
+// Replayer rebuilds admission requests. It is first shown the snapshot of the cluster, then each event twice, in the
+// order of the log: once to Observe, which may run some way ahead, and once to Requests, which looks at the past
+// and, where writes overlap, at what Observe has seen of the near future.
+type Replayer struct {
+	history *History
+	rbac    *rbacLog
+
+	mu sync.RWMutex
+	// resources is the discovery of the cluster, one entry a change of a CRD, in the order of time.
+	resources []timedResources
+}
+
+type timedResources struct {
+	*Resources
+	from, to time.Time
+}
+
+// New makes a Replayer that knows the built-in resources and nothing of the cluster.
+func New(cfg Config) *Replayer {
+	return &Replayer{
+		history:   NewHistory(cfg.HistoryBytes),
+		rbac:      &rbacLog{},
+		resources: []timedResources{{Resources: BuiltinResources(cfg.Minor)}},
+	}
+}
+
+// ErrUnknownKind says that nothing tells the resource of a kind: its CRD has to come first.
+var ErrUnknownKind = errors.New("no built-in resource, CRD or discovery document is of this kind")
+
+// Snapshot takes in an object of the cluster as it was when the log began. CRDs and discovery documents have to come
+// before the objects of their kinds.
+func (r *Replayer) Snapshot(apiVersion, kind string, content map[string]any) error {
+	current := r.resources[0].Resources
+	switch {
+	case kind == "APIGroupDiscoveryList" || kind == "APIResourceList":
+		next, err := current.WithDiscovery(content)
+		if err != nil {
+			return fmt.Errorf("reading discovery: %w", err)
+		}
+		r.resources[0].Resources = next
+		return nil
+	case kind == "CustomResourceDefinition":
+		next, err := current.WithCRD(content)
+		if err != nil {
+			return fmt.Errorf("reading CustomResourceDefinition: %w", err)
+		}
+		r.resources[0].Resources = next
+	}
+	gvr, namespaced, ok := current.Resource(schema.FromAPIVersionAndKind(apiVersion, kind))
+	if !ok {
+		return ErrUnknownKind
+	}
+	metadata := metadataOf(content)
+	key := keyOf(gvr.Group, gvr.Resource, "", stringAt(metadata, "name"))
+	if namespaced {
+		key.Namespace = stringAt(metadata, "namespace")
+	}
+	if _, isRBAC := rbacKinds[gvr.Resource]; isRBAC && gvr.Group == rbacGroup {
+		r.rbac.listed = true
+		r.rbac.add(RBACChange{Kind: kind, Namespace: key.Namespace, Name: key.Name, Content: content}, time.Time{}, time.Time{})
+	}
+	r.history.listed[[2]string{gvr.Group, gvr.Resource}] = true
+	r.history.add(key, &version{uid: stringAt(metadata, "uid"), rv: revision(content), content: content, bytes: sizeOf(content)})
+	return nil
+}
+
+// Decoded is an event with its bodies decoded: the costly part, which needs no order.
+type Decoded struct {
+	Event             *ingest.Event
+	Operation         Operation
+	NotAdmission      NotAdmission
+	request, response map[string]any
+}
+
+// Decode decodes what of an event the other methods look at.
+func Decode(ev *ingest.Event) *Decoded {
+	d := &Decoded{Event: ev}
+	d.Operation, d.NotAdmission = classify(ev)
+	if d.Operation != "" || d.NotAdmission == Excluded {
+		d.request, d.response = decodeBody(ev.RequestObject), decodeBody(ev.ResponseObject)
+	}
+	return d
+}
+
+func (r *Replayer) resourcesAsOf(from time.Time) *Resources {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for i := len(r.resources) - 1; i > 0; i-- {
+		if !r.resources[i].to.After(from) {
+			return r.resources[i].Resources
+		}
+	}
+	return r.resources[0].Resources
+}
+
+// View is the cluster between two moments.
+func (r *Replayer) View(from, to time.Time) View {
+	return View{history: r.history, resources: r.resourcesAsOf(from), rbac: r.rbac, from: from, to: to}
+}
+
+// Resources are those that the snapshot tells of.
+func (r *Replayer) Resources() *Resources { return r.resources[0].Resources }
+
+// key names the object of an event.
+func key(ev *ingest.Event, resources *Resources, name string) Key {
+	ref := ev.ObjectRef
+	k := keyOf(ref.APIGroup, ref.Resource, ref.Namespace, name)
+	if namespaced, ok := resources.Namespaced(gvrOf(ref)); ok && !namespaced {
+		k.Namespace = ""
+	}
+	return k
+}
+
+func gvrOf(ref *ingest.ObjectReference) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: ref.APIGroup, Version: ref.APIVersion, Resource: ref.Resource}
+}
+
+// sizeOf is about how many bytes a decoded object holds on to.
+func sizeOf(value any) int64 {
+	switch v := value.(type) {
+	case map[string]any:
+		n := int64(48)
+		for key, val := range v {
+			n += int64(len(key)) + 32 + sizeOf(val)
+		}
+		return n
+	case []any:
+		n := int64(24)
+		for _, val := range v {
+			n += 16 + sizeOf(val)
+		}
+		return n
+	case string:
+		return int64(len(v)) + 16
+	default:
+		return 16
+	}
+}
+
+// TellsKinds says whether objects of a kind tell of other kinds, so that Snapshot has to see them first.
+func TellsKinds(kind string) bool {
+	return kind == "APIGroupDiscoveryList" || kind == "APIResourceList" || kind == "CustomResourceDefinition"
+}
