@@ -42,6 +42,8 @@ type activation struct {
 	authorizer, requestResource ref.Val
 	variables                   func() ref.Val
 
+	// unknown are the inputs of which some part is not known, patterns the parts.
+	unknown  inputSet
 	patterns []*interpreter.AttributePattern
 	// read collects the inputs that were looked at.
 	read inputSet

@@ -82,7 +82,7 @@ func compilePolicy(envs *environments, policy *admissionv1.ValidatingAdmissionPo
 		c.annotations = append(c.annotations, namedExpression{a.Key, compile(full, a.ValueExpression, cel.StringType, cel.NullType)})
 	}
 	err = c.compileMessages(envs, hasParams)
-	c.read = c.inputs()
+	c.findInputs()
 	return c, err
 }
 

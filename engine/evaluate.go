@@ -62,7 +62,9 @@ func (s *scope) binding(c *compiled, b *compiledBinding, as target, policy match
 	case f.err != nil:
 		return []Evaluation{c.misconfigured(b, f.err)}
 	case f.unknown != "":
-		return []Evaluation{c.undecided(b, f.unknown, "params")}
+		e := c.undecided(b, f.unknown, "params")
+		e.Params = f.named
+		return []Evaluation{e}
 	}
 	level := replay.Weaker(policy.evidence, m.evidence)
 	var out []Evaluation

@@ -16,6 +16,8 @@ type expression struct {
 	err *apiservercel.Error
 	// exact evaluates it where all inputs are known, as the apiserver does.
 	exact cel.Program
+	// inputs are those that it can read, through variables too.
+	inputs inputSet
 	// output is the type that it evaluates to.
 	output *cel.Type
 

@@ -12,12 +12,13 @@ import (
 )
 
 // found is what a binding's paramRef found for a request: a list of objects (one nil where the policy is evaluated
-// without), or why that is not known, or a configuration error. ofPolicy: the error is the policy's, not the binding's.
+// without), or why that is not known, or a configuration error.
 type found struct {
-	params   []*replay.Object
-	unknown  replay.Reason
-	err      error
-	ofPolicy bool
+	params  []*replay.Object
+	unknown replay.Reason
+	err     error
+	// named is the object that paramRef names, where it is not known.
+	named *Params
 }
 
 func notKnown(because replay.Reason) found { return found{unknown: because} }
@@ -61,7 +62,7 @@ func lookUp(ref *admissionv1.ParamRef, gvr schema.GroupVersionResource, namespac
 		object := req.View.Param(gvr, namespace, ref.Name)
 		switch {
 		case object.Level == replay.Missing:
-			return notKnown(object.Because)
+			return found{unknown: object.Because, named: &Params{Namespace: namespace, Name: ref.Name}}
 		case object.Content == nil:
 			return found{}
 		}

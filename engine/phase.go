@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/interpreter"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/lazy"
@@ -57,6 +59,10 @@ func (p *phase) eval(e *expression) (outcome, error) {
 	}
 	p.authz.reset()
 	value, details, evalErr := program.Eval(p.act)
+	if u := p.broken(e, evalErr); u != nil {
+		p.uncertain += celconfig.PerCallLimit * int64(1+len(p.policy.variables))
+		return outcome{unknown: u}, nil
+	}
 	over := p.composition > p.remaining
 	p.remaining -= p.composition
 	p.composition = 0
@@ -89,10 +95,26 @@ func (p *phase) eval(e *expression) (outcome, error) {
 
 // program is the one to evaluate: only where something is unknown does cel-go have to look for it.
 func (p *phase) program(e *expression) (cel.Program, error) {
-	if len(p.act.patterns) == 0 {
+	if e.inputs&p.act.unknown == 0 {
 		return e.exact, nil
 	}
 	return e.unknowing()
+}
+
+// broken says whether an evaluation with unknown inputs ended in a panic of cel-go's: some of its functions and cost
+// trackers do not expect unknown arguments. The value is unknown then.
+func (p *phase) broken(e *expression, err error) *types.Unknown {
+	var celErr *types.Err
+	var cancelled interpreter.EvalCancelledError
+	if err == nil || e.inputs&p.act.unknown == 0 || errors.As(err, &celErr) || errors.As(err, &cancelled) {
+		return nil
+	}
+	for name, input := range inputNames {
+		if input&e.inputs&p.act.unknown != 0 {
+			return types.NewUnknown(0, types.NewAttributeTrail(name))
+		}
+	}
+	return nil
 }
 
 // unknown says what a value hangs on, if it is not known. An authorizer that could not answer makes it so too.
@@ -128,6 +150,9 @@ func (p *phase) variable(v *namedExpression) ref.Val {
 		return types.NewErr("composited variable %q fails to evaluate: %v", v.name, err)
 	}
 	value, details, err := program.Eval(p.act)
+	if u := p.broken(v.expression, err); u != nil {
+		return u
+	}
 	if details == nil {
 		return types.NewErr("unable to get evaluation details of variable %q", v.name)
 	}

@@ -16,36 +16,78 @@ var inputNames = map[string]inputSet{
 	plugincel.AuthorizerVarName: readsAuthorizer,
 }
 
-// inputs are the inputs that an expression names.
-func (e *expression) inputs() inputSet {
+// names are the inputs that an expression names, and the variables.
+func (e *expression) names() (set inputSet, vars []string) {
 	if e == nil || e.ast == nil {
-		return 0
+		return 0, nil
 	}
-	var set inputSet
 	celast.PreOrderVisit(e.ast.NativeRep().Expr(), celast.NewExprVisitor(func(node celast.Expr) {
-		if node.Kind() == celast.IdentKind {
+		switch node.Kind() {
+		case celast.IdentKind:
 			name, _, _ := strings.Cut(node.AsIdent(), ".")
 			set |= inputNames[name]
+			if name == plugincel.VariableVarName {
+				vars = append(vars, "")
+			}
+		case celast.SelectKind:
+			if of := node.AsSelect().Operand(); of.Kind() == celast.IdentKind && of.AsIdent() == plugincel.VariableVarName {
+				vars = append(vars, node.AsSelect().FieldName())
+			}
 		}
 	}))
-	return set
+	return set, vars
 }
 
-// inputs are the inputs that any expression of the policy names.
-func (c *compiled) inputs() inputSet {
-	var set inputSet
-	for _, list := range [][]namedExpression{c.variables, c.matchConditions, c.annotations} {
-		for _, e := range list {
-			set |= e.inputs()
+// findInputs finds out what each expression of the policy can read, through variables too.
+func (c *compiled) findInputs() {
+	of := map[string]inputSet{}
+	find := func(e *expression) {
+		if e == nil {
+			return
 		}
+		set, vars := e.names()
+		for _, name := range vars {
+			set |= of[name]
+		}
+		// A variable may be named in ways that are not followed here: then any of those before may be read.
+		if len(vars) > 0 && !onlySelected(vars) {
+			for _, s := range of {
+				set |= s
+			}
+		}
+		e.inputs = set
+		c.read |= set
+	}
+	for _, v := range c.variables {
+		find(v.expression)
+		of[v.name] = v.inputs
+	}
+	for _, m := range c.matchConditions {
+		find(m.expression)
 	}
 	for _, v := range c.validations {
-		set |= v.inputs()
+		find(v.expression)
 	}
 	for _, m := range c.messages {
-		set |= m.inputs()
+		find(m)
 	}
-	return set
+	for _, a := range c.annotations {
+		find(a.expression)
+	}
+}
+
+// onlySelected says whether each mention of `variables` selects one of its fields: then every mention is listed twice,
+// once as the variable itself and once with the field's name.
+func onlySelected(vars []string) bool {
+	bare, selected := 0, 0
+	for _, name := range vars {
+		if name == "" {
+			bare++
+		} else {
+			selected++
+		}
+	}
+	return bare == selected
 }
 
 // reads says whether the policy can read one of the inputs.

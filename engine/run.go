@@ -142,6 +142,7 @@ func (r *run) activation(request, namespace ref.Val, withAuthorizer bool) *activ
 	for _, u := range r.unknown {
 		if u.input&known != 0 {
 			a.patterns = append(a.patterns, u.pattern())
+			a.unknown |= u.input
 		}
 	}
 	return a

@@ -91,11 +91,11 @@ func (s *scope) in(kind schema.GroupVersionKind) *objects {
 	}
 	o := &objects{}
 	var because replay.Reason
-	o.object, because = s.value(s.req.Object, kind)
+	o.object, because = s.value(s.req.Object, kind, s.decoded())
 	if because != "" {
 		o.missing = append(o.missing, unknownInput{input: readsObject, path: []string{"object"}, because: because})
 	}
-	o.oldObject, because = s.value(s.req.OldObject, kind)
+	o.oldObject, because = s.value(s.req.OldObject, kind, false)
 	if because != "" {
 		o.missing = append(o.missing, unknownInput{input: readsOldObject, path: []string{"oldObject"}, because: because})
 	}
@@ -103,8 +103,15 @@ func (s *scope) in(kind schema.GroupVersionKind) *objects {
 	return o
 }
 
+// decoded says whether the apiserver decoded the object from the version that the request names.
+func (s *scope) decoded() bool {
+	version, _ := s.req.Object.Content["apiVersion"].(string)
+	writes := s.req.Operation == replay.Create || s.req.Operation == replay.Update
+	return writes && s.req.SubResource == "" && version == s.req.Kind.GroupVersion().String()
+}
+
 // value makes the CEL value of an object in a version of its kind, or says why it cannot.
-func (s *scope) value(o replay.Object, kind schema.GroupVersionKind) (ref.Val, replay.Reason) {
+func (s *scope) value(o replay.Object, kind schema.GroupVersionKind, decoded bool) (ref.Val, replay.Reason) {
 	if o.Content == nil {
 		return types.NullValue, ""
 	}
@@ -113,7 +120,7 @@ func (s *scope) value(o replay.Object, kind schema.GroupVersionKind) (ref.Val, r
 	name, _ := content["kind"].(string)
 	if from := schema.FromAPIVersionAndKind(version, name); from != kind {
 		strategy, custom := s.req.View.Resources().Custom(s.req.Resource)
-		converted, err := convert.Convert(content, kind, custom, strategy)
+		converted, err := convert.Converter{Minor: s.engine.minor, Decoded: decoded}.Convert(content, kind, custom, strategy)
 		if err != nil {
 			return types.NullValue, replay.NoConversion
 		}

@@ -17,8 +17,12 @@ func (r *Reader) documentBegins() bool {
 	if !startsValue(r.text.buf[0]) {
 		return false
 	}
-	lines := r.text.firstLines()
-	if len(lines) < 2 || valueEnd(lines[0]) != endsLater {
+	// A first line that is complete does not wait for more.
+	if first := r.text.firstLines(1); len(first) == 0 || valueEnd(first[0]) != endsLater {
+		return false
+	}
+	lines := r.text.firstLines(3)
+	if len(lines) < 2 {
 		return false
 	}
 	if valueEnd(slices.Concat(lines...)) != endsNever {
@@ -29,8 +33,8 @@ func (r *Reader) documentBegins() bool {
 	return !whole && valueEnd(slices.Concat(lines[:2]...)) != endsNever
 }
 
-// firstLines returns up to three lines that are not empty, as far as lookahead goes. The last may be cut.
-func (t *text) firstLines() (lines [][]byte) {
+// firstLines returns up to count lines that are not empty, as far as lookahead goes. The last may be cut.
+func (t *text) firstLines(count int) (lines [][]byte) {
 	for begin, n := 0, 0; ; {
 		i := bytes.IndexByte(t.buf[n:], '\n')
 		if i < 0 {
@@ -45,7 +49,7 @@ func (t *text) firstLines() (lines [][]byte) {
 		if line := t.buf[begin:n]; len(trimSpace(line)) > 0 {
 			lines = append(lines, line)
 		}
-		if i < 0 || len(lines) == 3 {
+		if i < 0 || len(lines) == count {
 			return lines
 		}
 		begin = n

@@ -12,6 +12,7 @@ func (r *Replayer) delete(d *Decoded, req *Request) {
 		req.OldObject = r.found(d, k, req)
 		if req.Kind.Kind == "Pod" {
 			req.Unknown = append(req.Unknown, Unknown{Path: []string{"options", "gracePeriodSeconds"}, Because: RequestFailed})
+			eitherPass(req, RequestFailed)
 		}
 		return
 	}
@@ -27,6 +28,35 @@ func (r *Replayer) delete(d *Decoded, req *Request) {
 		if s := r.found(d, k, req); s.Level != Missing {
 			req.OldObject = s
 		}
+		guessGracePeriod(d, req)
+		if grace, _ := req.Options.Content["gracePeriodSeconds"].(int64); req.Kind.Kind == "Pod" && grace <= 0 {
+			eitherPass(req, noBody(d.Event))
+		}
+	}
+}
+
+// eitherPass leaves open what differs between the two passes that a pod's immediate deletion makes through admission,
+// where no response tells which of them was the last.
+func eitherPass(req *Request, because Reason) {
+	if req.OldObject.Level == Missing || req.DryRun {
+		return
+	}
+	unknown := slices.Clone(req.OldObject.Unknown)
+	for _, field := range []string{"resourceVersion", "generation", "deletionTimestamp", "deletionGracePeriodSeconds"} {
+		unknown = append(unknown, Unknown{Path: []string{"metadata", field}, Because: because})
+	}
+	req.OldObject.Unknown = unknown
+}
+
+// guessGracePeriod does for a pod's deletion whose response is not shown what setGracePeriod does, from the pod as it
+// was.
+func guessGracePeriod(d *Decoded, req *Request) {
+	switch {
+	case req.Kind.Kind != "Pod" || req.Options.Level == Missing:
+	case req.OldObject.Content != nil && len(req.OldObject.Unknown) == 0:
+		setGrace(req, podGrace(req.OldObject.Content, req))
+	default:
+		req.Unknown = append(req.Unknown, Unknown{Path: []string{"options", "gracePeriodSeconds"}, Because: noBody(d.Event)})
 	}
 }
 

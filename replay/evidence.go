@@ -49,6 +49,8 @@ const (
 	NoParams Reason = "NoParams"
 	// NoRBAC: no snapshot of Roles and bindings was given.
 	NoRBAC Reason = "NoRBAC"
+	// NotFromCluster: the object was given as a manifest, without what the apiserver fills in.
+	NotFromCluster Reason = "NotFromCluster"
 	// NodeAuthorizer: the answer is the Node authorizer's, which looks at more than RBAC.
 	NodeAuthorizer Reason = "NodeAuthorizer"
 	// Changing: the object was being written while the request was admitted.

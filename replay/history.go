@@ -118,6 +118,21 @@ func (h *History) add(key Key, v *version) {
 	}
 }
 
+// snapshot takes in an object of the snapshot. Of two of the same name the one that was read back from a cluster counts,
+// else the later.
+func (h *History) snapshot(key Key, v *version) {
+	h.mu.Lock()
+	if c := h.objects[key]; c != nil {
+		if v.uid == "" && c.versions[0].uid != "" {
+			h.mu.Unlock()
+			return
+		}
+		c.versions = nil
+	}
+	h.mu.Unlock()
+	h.add(key, v)
+}
+
 // insert puts a version in its place and says whether it was new. A write that changed nothing shows the
 // resourceVersion that the object already had: it is no version of its own.
 func (c *chain) insert(v *version) bool {
@@ -200,9 +215,14 @@ func (c *chain) resolve(i int) state {
 		if s.uid == "" {
 			s.uid = before.uid
 		}
-		s.Object = Object{Evidence: Evidence{Level: Presumed}, Content: v.derive(before.Content), Unknown: append(slices.Clone(before.Unknown), v.unknown...)}
+		content := v.derive(before.Content)
+		unknown := append(slices.Clone(before.Unknown), v.unknown...)
+		if len(managedFields(before.Content)) == 0 {
+			unknown = append(unknown, managedFields(content)...)
+		}
+		s.Object = Object{Evidence: Evidence{Level: Presumed}, Content: content, Unknown: unknown}
 	case v.content != nil:
-		s.Object = Object{Evidence: Evidence{Level: Presumed}, Content: v.content, Unknown: v.unknown}
+		s.Object = Object{Evidence: Evidence{Level: Presumed}, Content: v.content, Unknown: append(slices.Clip(v.unknown), managedFields(v.content)...)}
 	default:
 		s.Object = missing(WritesMissed)
 	}

@@ -121,7 +121,7 @@ func held(object map[string]any) bool {
 func metadataWritten(d *Decoded) *version {
 	metadata := metadataOf(d.response)
 	v := &version{uid: stringAt(metadata, "uid"), rv: revision(d.response), bytes: sizeOf(metadata)}
-	if metadata["deletionTimestamp"] != nil && !held(d.response) {
+	if metadata["deletionTimestamp"] != nil && !held(d.response) && d.Event.ObjectRef.Resource != "namespaces" {
 		return &version{uid: v.uid, deleted: true}
 	}
 	if patchesMetadataOnly(d) {

@@ -99,6 +99,7 @@ func (r *Replayer) create(d *Decoded, req *Request) {
 	case req.SubResource == "token":
 		content = withoutToken(content)
 	}
+	content = asSent(content, d)
 	req.Object = Object{Evidence: Evidence{Level: Exact}, Content: content, Unknown: managedFields(content)}
 }
 
@@ -198,6 +199,9 @@ func (r *Replayer) update(d *Decoded, req *Request) {
 	case req.SubResource == "scale":
 		unknown = nil
 		req.OldObject = oldScale(d.response, old, req)
+	}
+	if evidence.Level == Exact {
+		content = asSent(content, d)
 	}
 	oldRevision := ""
 	if !slices.ContainsFunc(old.Unknown, func(u Unknown) bool { return u.String() == "metadata.resourceVersion" }) {

@@ -81,8 +81,28 @@ func (r *Replayer) Snapshot(apiVersion, kind string, content map[string]any) err
 		r.rbac.add(RBACChange{Kind: kind, Namespace: key.Namespace, Name: key.Name, Content: content}, time.Time{}, time.Time{})
 	}
 	r.history.listed[[2]string{gvr.Group, gvr.Resource}] = true
-	r.history.add(key, &version{uid: stringAt(metadata, "uid"), rv: revision(content), content: content, bytes: sizeOf(content)})
+	r.history.snapshot(key, &version{uid: stringAt(metadata, "uid"), rv: revision(content), content: content, unknown: unstored(content), bytes: sizeOf(content)})
 	return nil
+}
+
+// unstored are the fields that an apiserver fills in when it stores an object. A manifest that was never read back from
+// one does not show them.
+func unstored(content map[string]any) []Unknown {
+	if stringAt(metadataOf(content), "uid") != "" {
+		return nil
+	}
+	var out []Unknown
+	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"} {
+		if metadataOf(content)[field] == nil {
+			out = append(out, Unknown{Path: []string{"metadata", field}, Because: NotFromCluster})
+		}
+	}
+	if content["kind"] == "Namespace" {
+		for _, field := range []string{"spec", "status"} {
+			out = append(out, Unknown{Path: []string{field}, Because: NotFromCluster})
+		}
+	}
+	return out
 }
 
 // Decoded is an event with its bodies decoded: the costly part, which needs no order.

@@ -7,7 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
+	"github.com/vapshadow/vapshadow/dashboards/report"
+	"github.com/vapshadow/vapshadow/ingest"
 	"github.com/vapshadow/vapshadow/internal/pipeline"
 	"github.com/vapshadow/vapshadow/sink"
 )
@@ -18,16 +22,19 @@ func replay(ctx context.Context, o replayOptions, s stdio) (findings, error) {
 	w := bufio.NewWriterSize(s.out, 1<<16)
 	lines := json.NewEncoder(w)
 	lines.SetEscapeHTML(false)
+	summary := report.NewBuilder(report.Options{})
 	cfg := pipeline.ReplayConfig{
 		Policies: o.Policies, Cluster: o.Cluster, AuditLog: o.AuditLog, Stdin: s.in,
 		Since: o.Since, Until: o.Until, Minor: o.Minor, Unbound: o.Unbound, ClusterName: o.ClusterName, Workers: o.Workers,
 		Records: func(r *sink.Record) error {
 			found.add(r)
-			if o.Output != "jsonl" {
-				return nil
+			if o.Output == "jsonl" {
+				return lines.Encode(r)
 			}
-			return lines.Encode(r)
+			summary.Add(r)
+			return nil
 		},
+		Skips: newSkipLog(s.err).add,
 	}
 	if o.Progress != nil {
 		cfg.Progress = func(p pipeline.Progress) { o.Progress(p.BytesRead, p.BytesTotal, p.Events) }
@@ -35,6 +42,9 @@ func replay(ctx context.Context, o replayOptions, s stdio) (findings, error) {
 	result, err := pipeline.Replay(ctx, cfg)
 	if err != nil {
 		return found, err
+	}
+	if err := write(w, o.Output, summary.Summary(totals(result))); err != nil {
+		return found, fmt.Errorf("writing the report: %w", err)
 	}
 	if err := w.Flush(); err != nil {
 		return found, fmt.Errorf("writing the output: %w", err)
@@ -48,13 +58,57 @@ func replay(ctx context.Context, o replayOptions, s stdio) (findings, error) {
 	return found, nil
 }
 
-// leftOut tells of what was left out.
+func write(w io.Writer, output string, s *report.Summary) error {
+	switch output {
+	case "json":
+		return report.WriteJSON(w, s)
+	case "yaml":
+		return report.WriteYAML(w, s)
+	case "table", "wide":
+		return report.WriteTable(w, s, output == "wide")
+	}
+	return nil
+}
+
+func totals(r *pipeline.Result) report.Totals {
+	t := report.Totals{
+		Events: r.Events, OutOfPeriod: r.OutOfPeriod, NotAdmission: r.NotAdmission, Skipped: r.Skipped,
+		First: r.First, Last: r.Last, Refused: r.Refusals, Warnings: r.Warnings,
+	}
+	for _, p := range r.Pairs {
+		t.Pairs = append(t.Pairs, report.Pair(p))
+	}
+	return t
+}
+
+// skipLog tells of the first pieces of input that are left out for each reason; the rest is only counted.
+type skipLog struct {
+	w    io.Writer
+	told map[ingest.SkipReason]int
+}
+
+// toldSkips is how many pieces of input are named for each reason.
+const toldSkips = 5
+
+func newSkipLog(w io.Writer) *skipLog { return &skipLog{w: w, told: map[ingest.SkipReason]int{}} }
+
+func (l *skipLog) add(s ingest.Skip) {
+	l.told[s.Reason]++
+	switch n := l.told[s.Reason]; {
+	case n < toldSkips:
+		fmt.Fprintf(l.w, "vapshadow: skipped %s: %s: %s\n", s.At, s.Reason, s.Detail)
+	case n == toldSkips:
+		fmt.Fprintf(l.w, "vapshadow: skipped %s: %s: %s (more of these are only counted)\n", s.At, s.Reason, s.Detail)
+	}
+}
+
+// leftOut tells of what was refused, for an output that has no place for it.
 func leftOut(w io.Writer, result *pipeline.Result) {
 	for _, r := range result.Refusals {
-		fmt.Fprintf(w, "vapshadow: refused: %s\n", r)
+		fmt.Fprintf(w, "vapshadow: refused %s\n", r)
 	}
-	for reason, n := range result.Skipped {
-		fmt.Fprintf(w, "vapshadow: skipped: %d %s\n", n, reason)
+	for _, reason := range slices.Sorted(maps.Keys(result.Skipped)) {
+		fmt.Fprintf(w, "vapshadow: skipped %d in all: %s\n", result.Skipped[reason], reason)
 	}
 }
 

@@ -12,7 +12,7 @@ func writeAnswer(out *strings.Builder, s *Summary) {
 	lines := []string{answer(s, policies)}
 	if s.BlocksAnyway > 0 {
 		lines = append(lines, fmt.Sprintf("%s rejected whatever validationActions say, by %s.",
-			isOrAre(s.BlocksAnyway, "request is", "requests are"), several(policies.blocking, "policy", "policies")))
+			several(s.BlocksAnyway, "request is", "requests are"), several(policies.blocking, "policy", "policies")))
 	}
 	if policies.unknown > 0 {
 		line := fmt.Sprintf("Of %s the log does not hold enough to decide every request", several(policies.unknown, "policy", "policies"))
@@ -23,7 +23,7 @@ func writeAnswer(out *strings.Builder, s *Summary) {
 	}
 	if len(s.Refused) > 0 {
 		lines = append(lines, fmt.Sprintf("%s refused, and not evaluated; see below.",
-			isOrAre(int64(len(s.Refused)), "manifest is", "manifests are")))
+			several(int64(len(s.Refused)), "manifest is", "manifests are")))
 	}
 	lines = append(lines, "", read(s))
 	for _, line := range lines {
@@ -41,7 +41,7 @@ func answer(s *Summary, p policyCounts) string {
 	case s.Requests == 0:
 		return fmt.Sprintf("No admission request was found to evaluate %s on.", several(p.all, "policy", "policies"))
 	case p.stopping == 0 && p.unknown > 0:
-		return fmt.Sprintf("0 of %s are known to have stopped any of %s.", several(p.all, "policy", "policies"), requests)
+		return fmt.Sprintf("0 of %s are known to stop any of %s.", several(p.all, "policy", "policies"), requests)
 	case p.stopping == 0:
 		return fmt.Sprintf("0 of %s would have stopped any of %s.", several(p.all, "policy", "policies"), requests)
 	default:
@@ -58,13 +58,13 @@ func read(s *Summary) string {
 	}
 	text += ": " + several(s.Requests, "admission request", "admission requests")
 	if n := total(s.NotAdmission); n > 0 {
-		text += fmt.Sprintf("; %s no admission requests (%s)", isOrAre(n, "event is", "events are"), reasons(s.NotAdmission))
+		text += fmt.Sprintf("; %s no admission requests (%s)", several(n, "event is", "events are"), reasons(s.NotAdmission))
 	}
 	if s.OutOfPeriod > 0 {
-		text += fmt.Sprintf("; %s out of the period asked for", isOrAre(s.OutOfPeriod, "event is", "events are"))
+		text += fmt.Sprintf("; %s out of the period asked for", several(s.OutOfPeriod, "event is", "events are"))
 	}
 	if n := total(s.Skipped); n > 0 {
-		text += fmt.Sprintf("; %s skipped (%s)", isOrAre(n, "piece of input was", "pieces of input were"), reasons(s.Skipped))
+		text += fmt.Sprintf("; %s skipped (%s)", several(n, "piece of input was", "pieces of input were"), reasons(s.Skipped))
 	}
 	return text + "."
 }
@@ -92,5 +92,3 @@ func countPolicies(rows []Policy) (n policyCounts) {
 	}
 	return n
 }
-
-func isOrAre(n int64, one, many string) string { return several(n, one, many) }

@@ -16,7 +16,6 @@ type pair struct {
 	outcome outcome
 
 	sum        Policy
-	exact      int64
 	because    map[string]*because
 	objects    map[[16]byte]struct{}
 	moreThings bool

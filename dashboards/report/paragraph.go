@@ -17,22 +17,22 @@ func writeParagraphs(out *strings.Builder, s *Summary, wide bool) {
 			untold++
 		default:
 			told++
-			writeParagraph(out, p)
+			writeParagraph(out, p, wide)
 		}
 	}
 	if untold > 0 {
-		fmt.Fprintf(out, "\n%s more to tell about; -o wide shows them.\n", isOrAre(untold, "policy has", "policies have"))
+		fmt.Fprintf(out, "\nand %s more; -o wide tells of all.\n", number(untold))
 	}
 }
 
-func writeParagraph(out *strings.Builder, p *Policy) {
+func writeParagraph(out *strings.Builder, p *Policy, wide bool) {
 	out.WriteString("\n" + clean(p.Policy) + bound(p) + "\n")
 	if p.Stopped != nil {
 		writeItem(out, "Would stop", wouldStop(p))
 		writeTop(out, "Namespaces", p.Stopped.Namespaces)
 		writeTop(out, "Workloads", p.Stopped.Workloads)
 		writeTop(out, "Users", p.Stopped.Users)
-		writeMessages(out, p.Stopped.Messages)
+		writeMessages(out, p.Stopped.Messages, wide)
 	}
 	for _, b := range p.UnknownBecause {
 		text := fmt.Sprintf("%s, %s", several(b.Count, "request", "requests"), orDash(clean(b.Because)))
@@ -56,9 +56,9 @@ func bound(p *Policy) string {
 
 func wouldStop(p *Policy) string {
 	text := fmt.Sprintf("%s of %s, of %s", number(p.WouldStop), several(p.Matched, "matched request", "matched requests"),
-		atLeast(p.Stopped.Objects)+objects(p.Stopped.Objects))
+		atLeast(p.Stopped.Objects)+" "+plural(p.Stopped.Objects, "object", "different objects"))
 	if p.BlocksAnyway > 0 {
-		text += fmt.Sprintf("; %s whatever validationActions say", isOrAre(p.BlocksAnyway, "is rejected", "are rejected"))
+		text += fmt.Sprintf("; %s whatever validationActions say", several(p.BlocksAnyway, "is rejected", "are rejected"))
 	}
 	if p.AlreadyFailed > 0 {
 		text += fmt.Sprintf("; %s failed in the log too", number(p.AlreadyFailed))
@@ -66,11 +66,11 @@ func wouldStop(p *Policy) string {
 	return text
 }
 
-func objects(d Distinct) string {
+func plural(d Distinct, one, many string) string {
 	if d.Count == 1 && !d.AtLeast {
-		return " object"
+		return one
 	}
-	return " different objects"
+	return many
 }
 
 func writeTop(out *strings.Builder, label string, t Top) {
@@ -83,25 +83,36 @@ func writeTop(out *strings.Builder, label string, t Top) {
 func list(t Top) string {
 	names := make([]string, 0, len(t.Names)+1)
 	for _, n := range t.Names {
-		names = append(names, orDash(clean(n.Name))+" ("+number(n.Count)+")")
+		names = append(names, orDash(short(clean(n.Name), lineWidth))+" ("+number(n.Count)+")")
 	}
-	if left := t.Distinct.Count - int64(len(t.Names)); left > 0 || t.Distinct.AtLeast {
-		names = append(names, atLeast(Distinct{Count: left, AtLeast: t.Distinct.AtLeast})+" more ("+number(t.Others)+")")
+	if left := t.Distinct.without(len(t.Names)); left.Count > 0 {
+		names = append(names, atLeast(left)+" more ("+number(t.Others)+")")
 	}
 	return strings.Join(names, ", ")
 }
 
-// writeMessages writes one message in full words, and how many others there are.
-func writeMessages(out *strings.Builder, m Messages) {
-	if len(m.Samples) == 0 {
-		return
+// writeMessages writes the most frequent message, or in a wide table all that are listed, and how many others there are.
+func writeMessages(out *strings.Builder, m Messages, wide bool) {
+	shown := m.Samples
+	if !wide && len(shown) > 1 {
+		shown = shown[:1]
 	}
-	first := m.Samples[0]
-	writeItem(out, "Message", fmt.Sprintf("%s (%s, first with audit ID %s)",
-		short(clean(first.Message), messageWidth), several(first.Count, "time", "times"), clean(first.AuditID)))
-	if left := m.Distinct.Count - 1; left > 0 || m.Distinct.AtLeast {
-		writeItem(out, "", "and "+atLeast(Distinct{Count: left, AtLeast: m.Distinct.AtLeast})+" other messages")
+	for _, sample := range shown {
+		writeItem(out, "Message", fmt.Sprintf("%s (%s, first with audit ID %s)",
+			short(clean(sample.Message), messageWidth), several(sample.Count, "time", "times"), clean(sample.AuditID)))
 	}
+	if left := m.Distinct.without(len(shown)); left.Count > 0 {
+		writeItem(out, "", "and "+atLeast(left)+" other "+plural(left, "message", "messages"))
+	}
+}
+
+// without is what is left when some are told.
+func (d Distinct) without(told int) Distinct {
+	d.Count -= int64(told)
+	if d.AtLeast {
+		d.Count++ // the one that was not kept apart
+	}
+	return d
 }
 
 // messageWidth is how much of a message is shown; it may have 5 KiB.

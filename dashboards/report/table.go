@@ -10,8 +10,12 @@ import (
 // lineWidth is how wide prose is set; tables and names may be wider.
 const lineWidth = 100
 
-// nameWidth is how much of the names of policies and bindings a table shows that is not wide.
-const nameWidth = 32
+// tableWidth is how wide a table should be that is not wide; the names of policies and bindings are cut for it, to no
+// less than leastName characters.
+const (
+	tableWidth = 120
+	leastName  = 16
+)
 
 // paragraphs is how many policies are told about where the table is not wide.
 const paragraphs = 5
@@ -24,7 +28,7 @@ func WriteTable(w io.Writer, s *Summary, wide bool) error {
 	writeAnswer(&out, s)
 	if len(s.Policies) > 0 {
 		out.WriteByte('\n')
-		writeColumns(&out, columnsOf(s, wide), s.Policies)
+		writeCells(&out, columnsThatFit(s, wide), s.Policies)
 	}
 	writeParagraphs(&out, s, wide)
 	writeList(&out, "Refused, and not evaluated:", s.Refused)
@@ -42,11 +46,27 @@ type column struct {
 	cell  func(*Policy) string
 }
 
-func columnsOf(s *Summary, wide bool) []column {
-	limit := nameWidth
+// columnsThatFit cuts names as little as it can.
+func columnsThatFit(s *Summary, wide bool) []column {
 	if wide {
-		limit = 0
+		return columnsOf(s, wide, 0)
 	}
+	limit := tableWidth / 2
+	for {
+		columns := columnsOf(s, wide, limit)
+		total := -len(gap)
+		for _, width := range widths(columns, s.Policies) {
+			total += width + len(gap)
+		}
+		if total <= tableWidth || limit <= leastName {
+			return columns
+		}
+		limit--
+	}
+}
+
+// columnsOf returns the columns, with names of at most limit characters; 0 is no limit.
+func columnsOf(s *Summary, wide bool, limit int) []column {
 	count := func(head string, of func(*Policy) int64) column {
 		return column{head: head, right: true, cell: func(p *Policy) string { return number(of(p)) }}
 	}
@@ -99,32 +119,41 @@ func orDash(s string) string {
 	return s
 }
 
-func writeColumns(out *strings.Builder, columns []column, rows []Policy) {
-	cells := make([][]string, len(rows)+1)
-	widths := make([]int, len(columns))
+// gap stands between columns.
+const gap = "  "
+
+func widths(columns []column, rows []Policy) []int {
+	all := make([]int, len(columns))
 	for i, c := range columns {
-		cells[0] = append(cells[0], c.head)
+		all[i] = utf8.RuneCountInString(c.head)
 		for r := range rows {
-			cells[r+1] = append(cells[r+1], c.cell(&rows[r]))
-		}
-		for _, line := range cells {
-			widths[i] = max(widths[i], utf8.RuneCountInString(line[i]))
+			all[i] = max(all[i], utf8.RuneCountInString(c.cell(&rows[r])))
 		}
 	}
-	for _, line := range cells {
+	return all
+}
+
+func writeCells(out *strings.Builder, columns []column, rows []Policy) {
+	all := widths(columns, rows)
+	line := func(cell func(column) string) {
 		var text strings.Builder
-		for i, cell := range line {
+		for i, c := range columns {
 			if i > 0 {
-				text.WriteString("  ")
+				text.WriteString(gap)
 			}
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if columns[i].right {
-				text.WriteString(pad + cell)
+			value := cell(c)
+			pad := strings.Repeat(" ", all[i]-utf8.RuneCountInString(value))
+			if c.right {
+				text.WriteString(pad + value)
 			} else {
-				text.WriteString(cell + pad)
+				text.WriteString(value + pad)
 			}
 		}
 		out.WriteString(strings.TrimRight(text.String(), " ") + "\n")
+	}
+	line(func(c column) string { return c.head })
+	for i := range rows {
+		line(func(c column) string { return c.cell(&rows[i]) })
 	}
 }
 

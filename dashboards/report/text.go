@@ -148,7 +148,7 @@ func total(counts map[string]int64) (sum int64) {
 func wrap(s string, width int) []string {
 	var lines []string
 	line, length := "", 0
-	for _, word := range strings.Fields(s) {
+	for word := range strings.FieldsSeq(s) {
 		n := utf8.RuneCountInString(word)
 		if length > 0 && length+1+n > width {
 			lines = append(lines, line)

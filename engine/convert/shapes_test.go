@@ -3,21 +3,21 @@ package convert_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/vapshadow/vapshadow/engine/convert"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/vapshadow/vapshadow/engine/convert"
 )
 
 // shape spells out what JSON a type has: field names, what is left out when empty, pointers, and what marshals
 // itself. Two types of one shape read and write the same JSON.
 func shape(t reflect.Type, within []reflect.Type) string {
-	for _, outer := range within {
-		if outer == t {
-			return "(recursive)"
-		}
+	if slices.Contains(within, t) {
+		return "(recursive)"
 	}
 	within = append(within, t)
 	if marshalsItself(t) {

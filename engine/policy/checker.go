@@ -2,6 +2,8 @@ package policy
 
 import (
 	"fmt"
+	"reflect"
+	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -13,6 +15,8 @@ const (
 	minorOfMatchResources = 32
 	// minorOfShorterMessages is the first one whose messages do not repeat the field's name, and print lists as JSON.
 	minorOfShorterMessages = 34
+	// minorOfLabelKeys is the first one whose messages call qualified names label keys, and count them in bytes.
+	minorOfLabelKeys = 35
 	// minorOfStaticNames is the first one that knows policies from files of the apiserver's own. It warns of their names,
 	// the next one refuses them.
 	minorOfStaticNames = 36
@@ -37,7 +41,29 @@ type checker struct {
 	warnings []string
 }
 
-func (c *checker) errors() field.ErrorList { return append(c.errs, c.declared...) }
+// errors are all errors, as an apiserver of this minor words them.
+func (c *checker) errors() field.ErrorList {
+	errs := append(c.errs, c.declared...)
+	for _, err := range errs {
+		if c.minor < minorOfLabelKeys {
+			err.Detail = detailBeforeLabelKeys(err.Detail)
+		}
+		if value := reflect.ValueOf(err.BadValue); c.minor < minorOfShorterMessages && value.Kind() == reflect.String && !isGoSyntax(err.BadValue) {
+			err.BadValue = value.String() // Not JSON, in which some characters are escaped.
+		}
+	}
+	return errs
+}
+
+// lengthInBytes is a detail of apimachinery's checks of names.
+var lengthInBytes = regexp.MustCompile(`^((?:name|prefix) part )?must be no more than (\d+) bytes$`)
+
+func detailBeforeLabelKeys(detail string) string {
+	if rest, ok := strings.CutPrefix(detail, "a valid label key "); ok {
+		return "a qualified name " + rest
+	}
+	return lengthInBytes.ReplaceAllString(detail, "${1}must be no more than $2 characters")
+}
 
 func (c *checker) add(errs ...*field.Error) { c.errs = append(c.errs, errs...) }
 
@@ -119,3 +145,8 @@ func (g goSyntax) MarshalJSON() ([]byte, error) {
 }
 
 func (g goSyntax) String() string { return string(g) }
+
+func isGoSyntax(value any) bool {
+	_, ok := value.(goSyntax)
+	return ok
+}
