@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/tools/txtar"
+	"github.com/rogpeppe/go-internal/txtar"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	kjson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
@@ -93,7 +93,7 @@ func (f *ruleFile) section(at int, section txtar.File) error {
 		return err
 	case "request.yaml":
 		c := requestCase{name: prefix}
-		if err := yaml.UnmarshalStrict(section.Data, &c.request, useInts); err != nil {
+		if err := yaml.UnmarshalStrict(section.Data, &c.request); err != nil {
 			return err
 		}
 		f.requests = append(f.requests, c)

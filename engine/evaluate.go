@@ -14,12 +14,22 @@ type Decision struct {
 
 // Evaluate evaluates every policy that matches a request.
 func (e *Engine) Evaluate(req *replay.Request) Decision {
+	out := e.evaluations(req)
+	if req.Object.Other != nil {
+		other := *req
+		other.Object.Content, other.Object.Other = req.Object.Other, nil
+		out = agreed(out, e.evaluations(&other), replay.NumberForm)
+	}
+	return Decision{Evaluations: out, Annotations: annotations(out)}
+}
+
+func (e *Engine) evaluations(req *replay.Request) []Evaluation {
 	s := newScope(e, req)
 	var out []Evaluation
 	for _, c := range e.candidates(req) {
 		out = append(out, s.policy(c)...)
 	}
-	return Decision{Evaluations: out, Annotations: annotations(out)}
+	return out
 }
 
 // policy evaluates one policy with each of its bindings.

@@ -22,19 +22,19 @@ type request struct {
 	Resource    string `json:"resource"`
 	SubResource string `json:"subResource"`
 	// Namespace and Name are the object's by default.
-	Namespace *string        `json:"namespace"`
-	Name      *string        `json:"name"`
-	User      *user          `json:"user"`
-	DryRun    bool           `json:"dryRun"`
-	Options   content        `json:"options"`
-	Object    content        `json:"object"`
-	OldObject content        `json:"oldObject"`
-	Presumed  []string       `json:"presumed"`
-	Missing   map[string]any `json:"missing"`
-	Unknown   map[string]any `json:"unknown"`
+	Namespace *string                  `json:"namespace"`
+	Name      *string                  `json:"name"`
+	User      *userInfo                `json:"user"`
+	DryRun    bool                     `json:"dryRun"`
+	Options   content                  `json:"options"`
+	Object    content                  `json:"object"`
+	OldObject content                  `json:"oldObject"`
+	Presumed  []string                 `json:"presumed"`
+	Missing   map[string]replay.Reason `json:"missing"`
+	Unknown   map[string]replay.Reason `json:"unknown"`
 }
 
-type user struct {
+type userInfo struct {
 	Username string              `json:"username"`
 	UID      string              `json:"uid"`
 	Groups   []string            `json:"groups"`
@@ -50,8 +50,6 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	*c = m
 	return err
 }
-
-func useInts(d *json.Decoder) *json.Decoder { d.UseNumber(); return d }
 
 // build makes the request that replay would have made.
 func (r *request) build(world *replay.Replayer) (*replay.Request, error) {
@@ -153,11 +151,11 @@ func (r *request) setEvidence(req *replay.Request) error {
 		if inputs[name] == nil {
 			return fmt.Errorf("missing: no input %q", name)
 		}
-		*inputs[name] = replay.Object{Evidence: replay.Evidence{Level: replay.Missing, Because: reason(because)}}
+		*inputs[name] = replay.Object{Evidence: replay.Evidence{Level: replay.Missing, Because: because}}
 	}
 	for path, because := range r.Unknown {
 		name, rest, _ := strings.Cut(path, ".")
-		u := replay.Unknown{Path: strings.Split(rest, "."), Because: reason(because)}
+		u := replay.Unknown{Path: strings.Split(rest, "."), Because: because}
 		switch {
 		case name == "request":
 			req.Unknown = append(req.Unknown, u)
@@ -169,8 +167,6 @@ func (r *request) setEvidence(req *replay.Request) error {
 	}
 	return nil
 }
-
-func reason(because any) replay.Reason { return replay.Reason(fmt.Sprint(because)) }
 
 // known says whether every input of the request is known, so that the apiserver's own code can be asked about it.
 func (r *request) known() bool { return len(r.Missing)+len(r.Unknown) == 0 && !r.OrCreate }

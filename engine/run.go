@@ -140,12 +140,17 @@ func (r *run) activation(request, namespace ref.Val, withAuthorizer bool) *activ
 		known &^= readsAuthorizer
 	}
 	for _, u := range r.unknown {
-		if u.input&known != 0 {
+		if u.input&known != 0 && !(namespace == r.ns.fields && hiddenOfNamespace(u.path)) {
 			a.patterns = append(a.patterns, u.pattern())
 			a.unknown |= u.input
 		}
 	}
 	return a
+}
+
+// hiddenOfNamespace says whether a path leads to a part of the Namespace that only audit annotations are shown.
+func hiddenOfNamespace(path []string) bool {
+	return len(path) == 3 && path[0] == "namespaceObject" && path[1] == "metadata" && (path[2] == "managedFields" || path[2] == "ownerReferences")
 }
 
 // done takes what a phase looked at into the evaluation's evidence.

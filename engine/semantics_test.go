@@ -3,6 +3,7 @@ package engine_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/tools/txtar"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/vapshadow/vapshadow/engine"
 	"github.com/vapshadow/vapshadow/replay"
@@ -91,7 +92,7 @@ func written(d engine.Decision) string {
 			fmt.Fprintf(&out, "  %d %s\n", v.ExpressionIndex, verdict(v))
 		}
 	}
-	for _, key := range slices.Sorted(mapKeys(d.Annotations)) {
+	for _, key := range slices.Sorted(maps.Keys(d.Annotations)) {
 		fmt.Fprintf(&out, "annotation %s = %s\n", key, compact(shortened(d.Annotations[key])))
 	}
 	if out.Len() == 0 {

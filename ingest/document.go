@@ -18,7 +18,8 @@ func (r *Reader) documentBegins() bool {
 		return false
 	}
 	// A first line that is complete does not wait for more.
-	if first := r.text.firstLines(1); len(first) == 0 || valueEnd(first[0]) != endsLater {
+	first := r.text.firstLines(1)[0]
+	if !bytes.HasSuffix(first, []byte("\n")) || valueEnd(first) != endsLater {
 		return false
 	}
 	lines := r.text.firstLines(3)

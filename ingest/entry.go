@@ -4,6 +4,7 @@ import "fmt"
 
 // Entry is one piece of input that holds events: a line of a log, one element of a JSON array, a message's value.
 type Entry struct {
+	// Data is the entry's own: no source writes over it.
 	Data []byte
 	At   Position
 	// Skip is set, and Data empty, where the source itself could not read on: a gzip stream that ends early, a line

@@ -18,30 +18,46 @@ type nesting struct {
 
 const itemsKey = "items"
 
+// structuralByte marks the bytes that mean something outside of strings, stringByte those that do within.
+var structuralByte, stringByte = marked(`"{}[]:,`), marked("\"\\\n")
+
+func marked(chars string) (table [256]bool) {
+	for _, c := range []byte(chars) {
+		table[c] = true
+	}
+	return table
+}
+
 // follow reads data and stops after the byte that closes the outermost value, or before the array of items. It returns
 // how far it got.
 func (s *nesting) follow(data []byte) (n int, closed, items bool) {
 	for i := 0; i < len(data); i++ {
-		c := data[i]
 		if s.inString {
-			i += s.passString(data[i:]) - 1
-			continue
+			if i += s.passString(data[i:]); i == len(data) {
+				break
+			}
 		}
-		switch c {
+		for i < len(data) && !structuralByte[data[i]] {
+			i++
+		}
+		if i == len(data) {
+			break
+		}
+		switch c := data[i]; c {
 		case '"':
 			s.inString = true
 			s.key = s.key[:0]
 			s.colon = false
 		case ':':
 			s.colon = true
+		case ',':
+			s.colon = false
 		case '{', '[':
 			if s.members && c == '[' && s.depth == 1 && s.colon && string(s.key) == itemsKey {
 				return i, false, true
 			}
 			s.depth++
 			s.deepest = max(s.deepest, s.depth)
-			s.colon = false
-		case ',':
 			s.colon = false
 		case '}', ']':
 			s.depth--
@@ -57,16 +73,24 @@ func (s *nesting) follow(data []byte) (n int, closed, items bool) {
 // passString moves on in a string. A line end, which no JSON string holds, ends it too: so a quote that is missing
 // costs no more than its line.
 func (s *nesting) passString(data []byte) int {
-	for i, c := range data {
-		switch {
-		case c == '\n', c == '"' && !s.escaped:
+	i := 0
+	if s.escaped && len(data) > 0 && data[0] != '\n' {
+		s.escaped = false
+		i = 1
+	}
+	for ; i < len(data); i++ {
+		if !stringByte[data[i]] {
+			continue
+		}
+		if data[i] != '\\' {
 			s.inString, s.escaped = false, false
 			s.remember(data[:i])
 			return i + 1
-		case s.escaped:
-			s.escaped = false
-		case c == '\\':
+		}
+		if i++; i == len(data) {
 			s.escaped = true
+		} else if data[i] == '\n' {
+			i-- // a line end is not escaped
 		}
 	}
 	s.remember(data)

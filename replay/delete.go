@@ -147,6 +147,13 @@ func unmarked(response map[string]any) Object {
 	for _, field := range []string{"resourceVersion", "generation", "deletionTimestamp", "deletionGracePeriodSeconds", "finalizers", "managedFields"} {
 		unknown = append(unknown, Unknown{Path: []string{"metadata", field}, Because: NoHistory})
 	}
+	// These say in their status, too, that they are going.
+	switch response["kind"] {
+	case "Namespace":
+		unknown = append(unknown, Unknown{Path: []string{"status", "phase"}, Because: NoHistory})
+	case "CustomResourceDefinition":
+		unknown = append(unknown, Unknown{Path: []string{"status", "conditions"}, Because: NoHistory})
+	}
 	return Object{Evidence: Evidence{Level: Presumed}, Content: response, Unknown: unknown}
 }
 

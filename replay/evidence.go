@@ -51,6 +51,8 @@ const (
 	NoRBAC Reason = "NoRBAC"
 	// NotFromCluster: the object was given as a manifest, without what the apiserver fills in.
 	NotFromCluster Reason = "NotFromCluster"
+	// NumberForm: the log does not tell whether a client sent 2 or 2.0, which are an int and a double to CEL.
+	NumberForm Reason = "NumberForm"
 	// NodeAuthorizer: the answer is the Node authorizer's, which looks at more than RBAC.
 	NodeAuthorizer Reason = "NodeAuthorizer"
 	// Changing: the object was being written while the request was admitted.
@@ -90,6 +92,8 @@ type Object struct {
 	Content map[string]any
 	// Unknown are the parts of Content that are not known.
 	Unknown []Unknown
+	// Other is what Content may be instead, where the log cannot tell the two apart; nil where it can.
+	Other map[string]any
 }
 
 func missing(because Reason) Object {

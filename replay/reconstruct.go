@@ -26,6 +26,9 @@ func (r *Replayer) Requests(d *Decoded) []*Request {
 	case d.Operation == Delete:
 		r.delete(d, base)
 	}
+	if base.SubResource != "scale" {
+		base.Object.Other = base.View.resources.otherNumbers(base.Resource, base.Object.Content)
+	}
 	return []*Request{base}
 }
 

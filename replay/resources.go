@@ -40,6 +40,8 @@ type resource struct {
 	conversion string
 	// scale are the fields that a custom resource's scale subresource stands for.
 	scale scalePaths
+	// schema is a custom resource's OpenAPI schema; nil where there is none.
+	schema map[string]any
 }
 
 func newResourceGroup(resources []*resource, builtin bool) *resourceGroup {

@@ -41,8 +41,11 @@ type customResourceNames struct {
 }
 
 type customResourceVersion struct {
-	Name         string `json:"name"`
-	Served       bool   `json:"served"`
+	Name   string `json:"name"`
+	Served bool   `json:"served"`
+	Schema struct {
+		OpenAPIV3Schema map[string]any `json:"openAPIV3Schema"`
+	} `json:"schema"`
 	Subresources struct {
 		Status map[string]any `json:"status"`
 		Scale  map[string]any `json:"scale"`
@@ -134,6 +137,7 @@ func (crd *customResourceDefinition) resources() []*resource {
 			crd:                  crd.Metadata.Name,
 			custom:               true,
 			conversion:           conversion,
+			schema:               version.Schema.OpenAPIV3Schema,
 		}
 		// An empty status, as people write it, is a status.
 		if version.Subresources.Status != nil {

@@ -2,26 +2,9 @@ package policy
 
 import (
 	"fmt"
-	"reflect"
-	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
-)
-
-// Minors in which the apiserver's validation changed.
-const (
-	// minorOfMatchResources is the first one that names a binding's matchResources correctly in messages.
-	minorOfMatchResources = 32
-	// minorOfShorterMessages is the first one whose messages do not repeat the field's name, and print lists as JSON.
-	minorOfShorterMessages = 34
-	// minorOfLabelKeys is the first one whose messages call qualified names label keys, and count them in bytes.
-	minorOfLabelKeys = 35
-	// minorOfStaticNames is the first one that knows policies from files of the apiserver's own. It warns of their names,
-	// the next one refuses them.
-	minorOfStaticNames = 36
-	// minorOfDeclarative is the first one that checks some required fields by declaration, after all others.
-	minorOfDeclarative = 37
 )
 
 // staticSuffix ends the names of policies and bindings that come from files of the apiserver's own.
@@ -41,28 +24,13 @@ type checker struct {
 	warnings []string
 }
 
-// errors are all errors, as an apiserver of this minor words them.
+// errors are all errors, worded as an apiserver of this minor words them.
 func (c *checker) errors() field.ErrorList {
 	errs := append(c.errs, c.declared...)
 	for _, err := range errs {
-		if c.minor < minorOfLabelKeys {
-			err.Detail = detailBeforeLabelKeys(err.Detail)
-		}
-		if value := reflect.ValueOf(err.BadValue); c.minor < minorOfShorterMessages && value.Kind() == reflect.String && !isGoSyntax(err.BadValue) {
-			err.BadValue = value.String() // Not JSON, in which some characters are escaped.
-		}
+		c.reword(err)
 	}
 	return errs
-}
-
-// lengthInBytes is a detail of apimachinery's checks of names.
-var lengthInBytes = regexp.MustCompile(`^((?:name|prefix) part )?must be no more than (\d+) bytes$`)
-
-func detailBeforeLabelKeys(detail string) string {
-	if rest, ok := strings.CutPrefix(detail, "a valid label key "); ok {
-		return "a qualified name " + rest
-	}
-	return lengthInBytes.ReplaceAllString(detail, "${1}must be no more than $2 characters")
 }
 
 func (c *checker) add(errs ...*field.Error) { c.errs = append(c.errs, errs...) }
@@ -97,14 +65,6 @@ func (c *checker) staticName(name string) {
 	c.invalid(path, name, detail)
 }
 
-// since is the wording of a message from a minor on, and before it.
-func (c *checker) since(minor int, wording, before string) string {
-	if c.minor >= minor {
-		return wording
-	}
-	return before
-}
-
 // oneOf checks a field that must have one of the supported values.
 func oneOf[T ~string](c *checker, path *field.Path, value *T, supported ...T) {
 	if value == nil {
@@ -121,32 +81,4 @@ func notSupported[T ~string](c *checker, path *field.Path, value T, supported []
 		}
 	}
 	c.add(field.NotSupported(path, value, supported))
-}
-
-// list is how a list of strings appears in a message: as JSON, or before that in Go's syntax, with the element type that
-// it has inside an apiserver.
-func list[T ~string](c *checker, values []T, element string) any {
-	if c.minor >= minorOfShorterMessages {
-		return values
-	}
-	quoted := make([]string, len(values))
-	for i, v := range values {
-		quoted[i] = fmt.Sprintf("%#v", string(v))
-	}
-	return goSyntax("[]" + element + "{" + strings.Join(quoted, ", ") + "}")
-}
-
-// goSyntax is a value that messages print as it is, for want of JSON.
-type goSyntax string
-
-// MarshalJSON refuses, so that String is used.
-func (g goSyntax) MarshalJSON() ([]byte, error) {
-	return nil, fmt.Errorf("%T has no JSON form", g)
-}
-
-func (g goSyntax) String() string { return string(g) }
-
-func isGoSyntax(value any) bool {
-	_, ok := value.(goSyntax)
-	return ok
 }

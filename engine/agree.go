@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/vapshadow/vapshadow/replay"
+)
+
+// agreed keeps what two evaluations of one request agree on, where it can have been either of two. What they differ on
+// is not known.
+func agreed(a, b []Evaluation, because replay.Reason) []Evaluation {
+	var out []Evaluation
+	for _, e := range a {
+		i := slices.IndexFunc(b, e.sameAs)
+		if i < 0 {
+			out = append(out, e.doubted(because))
+			continue
+		}
+		out = append(out, e.agreedWith(b[i], because))
+	}
+	for _, e := range b {
+		if !slices.ContainsFunc(a, e.sameAs) {
+			out = append(out, e.doubted(because))
+		}
+	}
+	return out
+}
+
+func (e Evaluation) sameAs(other Evaluation) bool {
+	return e.Policy == other.Policy && e.Binding == other.Binding && reflect.DeepEqual(e.Params, other.Params)
+}
+
+// doubted is an evaluation of which it is not known whether it took place, or how.
+func (e Evaluation) doubted(because replay.Reason) Evaluation {
+	return Evaluation{
+		Policy: e.Policy, Binding: e.Binding, Params: e.Params, ValidationActions: e.ValidationActions,
+		Result: Unknown, Because: because, Unknown: []string{"object"}, Evidence: replay.Missing, failClosed: e.failClosed,
+	}
+}
+
+func (e Evaluation) agreedWith(other Evaluation, because replay.Reason) Evaluation {
+	if reflect.DeepEqual(e, other) {
+		return e
+	}
+	if e.ConfigError != other.ConfigError || e.AnnotationError != other.AnnotationError || (e.Result == Skipped) != (other.Result == Skipped) {
+		return e.doubted(because)
+	}
+	out := e
+	out.Result, out.Effect = "", ""
+	out.Verdicts = nil
+	for i := range verdictCount(e, other) {
+		x, y := e.verdict(i), other.verdict(i)
+		switch {
+		case !reflect.DeepEqual(x, y):
+			out.Verdicts = append(out.Verdicts, Verdict{ExpressionIndex: i, Result: Unknown, Because: because, Unknown: []string{"object"}})
+		case x != nil:
+			out.Verdicts = append(out.Verdicts, *x)
+		}
+	}
+	if !reflect.DeepEqual(e.annotations, other.annotations) {
+		out.annotations = nil
+	}
+	out.settle()
+	return out
+}
+
+func (e Evaluation) verdict(index int) *Verdict {
+	for i := range e.Verdicts {
+		if e.Verdicts[i].ExpressionIndex == index {
+			return &e.Verdicts[i]
+		}
+	}
+	return nil
+}
+
+func verdictCount(evaluations ...Evaluation) int {
+	n := 0
+	for _, e := range evaluations {
+		for _, v := range e.Verdicts {
+			n = max(n, v.ExpressionIndex+1)
+		}
+	}
+	return n
+}
