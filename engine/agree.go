@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/vapshadow/vapshadow/replay"
 )
@@ -14,17 +16,33 @@ func agreed(a, b []Evaluation, because replay.Reason) []Evaluation {
 	for _, e := range a {
 		i := slices.IndexFunc(b, e.sameAs)
 		if i < 0 {
-			out = append(out, e.doubted(because))
+			out = append(out, e.doubted(because, "object"))
 			continue
 		}
 		out = append(out, e.agreedWith(b[i], because))
 	}
 	for _, e := range b {
-		if !slices.ContainsFunc(a, e.sameAs) {
-			out = append(out, e.doubted(because))
+		if !containsSame(a, e) {
+			out = append(out, e.doubted(because, "object"))
 		}
 	}
 	return out
+}
+
+func containsSame(list []Evaluation, e Evaluation) bool { return slices.ContainsFunc(list, e.sameAs) }
+
+// sortEvaluations orders evaluations by policy, binding and params.
+func sortEvaluations(list []Evaluation) {
+	slices.SortStableFunc(list, func(a, b Evaluation) int {
+		return cmp.Or(strings.Compare(a.Policy, b.Policy), strings.Compare(a.Binding, b.Binding), strings.Compare(a.paramsName(), b.paramsName()))
+	})
+}
+
+func (e Evaluation) paramsName() string {
+	if e.Params == nil {
+		return ""
+	}
+	return e.Params.Namespace + "/" + e.Params.Name
 }
 
 func (e Evaluation) sameAs(other Evaluation) bool {
@@ -32,10 +50,10 @@ func (e Evaluation) sameAs(other Evaluation) bool {
 }
 
 // doubted is an evaluation of which it is not known whether it took place, or how.
-func (e Evaluation) doubted(because replay.Reason) Evaluation {
+func (e Evaluation) doubted(because replay.Reason, on string) Evaluation {
 	return Evaluation{
 		Policy: e.Policy, Binding: e.Binding, Params: e.Params, ValidationActions: e.ValidationActions,
-		Result: Unknown, Because: because, Unknown: []string{"object"}, Evidence: replay.Missing, failClosed: e.failClosed,
+		Result: Unknown, Because: because, Unknown: []string{on}, Evidence: replay.Missing, failClosed: e.failClosed,
 	}
 }
 
@@ -44,7 +62,7 @@ func (e Evaluation) agreedWith(other Evaluation, because replay.Reason) Evaluati
 		return e
 	}
 	if e.ConfigError != other.ConfigError || e.AnnotationError != other.AnnotationError || (e.Result == Skipped) != (other.Result == Skipped) {
-		return e.doubted(because)
+		return e.doubted(because, "object")
 	}
 	out := e
 	out.Result, out.Effect = "", ""

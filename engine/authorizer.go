@@ -73,7 +73,7 @@ type snapshots struct {
 
 // get returns the states that RBAC can have been in: with the changes that had taken effect, and then with each of those
 // that may have, one by one and together.
-func (s *snapshots) get(view replay.View, state replay.RBACState) ([]*rbac.Snapshot, error) {
+func (s *snapshots) get(view replay.View, state replay.ChangeState) ([]*rbac.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.after == nil || s.order != state.Order {
@@ -102,7 +102,7 @@ func (s *snapshots) get(view replay.View, state replay.RBACState) ([]*rbac.Snaps
 	return states, nil
 }
 
-func apply(s *rbac.Snapshot, c replay.RBACChange) (*rbac.Snapshot, error) {
+func apply(s *rbac.Snapshot, c replay.Change) (*rbac.Snapshot, error) {
 	if c.Content == nil {
 		return s.Without(c.Kind, c.Namespace, c.Name), nil
 	}

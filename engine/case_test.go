@@ -22,6 +22,8 @@ import (
 // describes the language.
 type ruleFile struct {
 	minor int
+	// noNamespaces: no Namespace is known. Otherwise those that a file leaves out are there, without labels.
+	noNamespaces bool
 	// notUpstream is why the apiserver's own code is not asked about this file; empty where it is.
 	notUpstream string
 	policies    []*admissionv1.ValidatingAdmissionPolicy
@@ -57,7 +59,24 @@ func readRules(data []byte) (*ruleFile, error) {
 	if len(f.policies) == 0 || len(f.requests) == 0 {
 		return nil, fmt.Errorf("there are %d policies and %d requests: want one of each at least", len(f.policies), len(f.requests))
 	}
+	f.addNamespaces()
 	return f, nil
+}
+
+// addNamespaces adds the Namespaces of the requests where the file has none at all.
+func (f *ruleFile) addNamespaces() {
+	if f.noNamespaces || slices.ContainsFunc(f.cluster, func(o map[string]any) bool { return o["kind"] == "Namespace" }) {
+		return
+	}
+	names := []string{"default"}
+	for _, c := range f.requests {
+		if n := c.request.namespace(); n != "" && !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	for _, n := range names {
+		f.cluster = append(f.cluster, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": n}})
+	}
 }
 
 // comment reads the head of a file: a sentence, a link, and settings such as `minor: 36`.
@@ -72,6 +91,8 @@ func (f *ruleFile) comment(text string) error {
 			if _, err := fmt.Sscan(value, &f.minor); err != nil {
 				return fmt.Errorf("reading minor: %w", err)
 			}
+		case "namespaces":
+			f.noNamespaces = value == "not known"
 		case "not upstream":
 			f.notUpstream = value
 		}
@@ -129,7 +150,9 @@ func (f *ruleFile) addPolicies(data []byte) error {
 		objects = append(objects, completed(content))
 		name := objects[len(objects)-1].Content["metadata"].(map[string]any)["name"].(string)
 		if _, isBinding := binding(content); !isBinding && !bound[name] {
-			objects = append(objects, completed(map[string]any{"spec": map[string]any{"policyName": name}}))
+			objects = append(objects, completed(map[string]any{
+				"metadata": map[string]any{"name": name + "-binding"}, "spec": map[string]any{"policyName": name},
+			}))
 		}
 	}
 	set, refusals, rest := policy.Load(objects, policy.Options{Minor: f.minor, Stored: true})

@@ -49,19 +49,17 @@ type validation struct {
 	reason  string
 }
 
-// compilePolicy compiles each expression of a policy once. Expressions that do not compile are kept: the apiserver
-// accepted the policy, and reports the error when it comes to them.
-func compilePolicy(envs *environments, policy *admissionv1.ValidatingAdmissionPolicy) (*compiled, error) {
-	c := &compiled{
-		policy:      policy,
-		constraints: newCriteria(policy.Spec.MatchConstraints),
-		failClosed:  policy.Spec.FailurePolicy == nil || *policy.Spec.FailurePolicy == admissionv1.Fail,
-		composition: apiservercel.NewObjectType(compositionType, map[string]*apiservercel.DeclField{}),
-	}
+// compile compiles each expression of a policy once. Expressions that do not compile are kept: the apiserver accepted
+// the policy, and reports the error when it comes to them.
+func (c *compiled) compile(envs *environments) error {
+	policy := c.policy
+	c.constraints = newCriteria(policy.Spec.MatchConstraints)
+	c.failClosed = policy.Spec.FailurePolicy == nil || *policy.Spec.FailurePolicy == admissionv1.Fail
+	c.composition = apiservercel.NewObjectType(compositionType, map[string]*apiservercel.DeclField{})
 	hasParams := policy.Spec.ParamKind != nil
 	full, err := envs.composed(variables{params: hasParams, authorizer: true}, c.composition)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, v := range policy.Spec.Variables {
 		e := compile(full, v.Expression, cel.AnyType, cel.DynType)
@@ -83,7 +81,7 @@ func compilePolicy(envs *environments, policy *admissionv1.ValidatingAdmissionPo
 	}
 	err = c.compileMessages(envs, hasParams)
 	c.findInputs()
-	return c, err
+	return err
 }
 
 // compileMessages compiles the messageExpressions, which may not use the authorizer.

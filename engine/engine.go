@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -27,8 +28,16 @@ type Config struct {
 // Engine evaluates a set of policies. It is safe for use by several goroutines.
 type Engine struct {
 	minor    int
-	policies []*compiled // by name
-	rbac     snapshots
+	unbound  bool
+	envs     *environments
+	policies []*compiled // those that are bound, by name
+	rbac     *snapshots
+	// hidden are the policies that were written in a way that nothing shows.
+	hidden map[string]bool
+
+	// all and bindings are what the set is made of, by name.
+	all      map[string]*admissionv1.ValidatingAdmissionPolicy
+	bindings map[string]*admissionv1.ValidatingAdmissionPolicyBinding
 
 	mu    sync.RWMutex
 	index map[indexKey][]*compiled
@@ -39,60 +48,88 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Minor < OldestMinor || cfg.Minor > NewestMinor {
 		return nil, fmt.Errorf("no Kubernetes 1.%d: known are 1.%d to 1.%d", cfg.Minor, OldestMinor, NewestMinor)
 	}
-	e := &Engine{minor: cfg.Minor, rbac: snapshots{minor: cfg.Minor}, index: map[indexKey][]*compiled{}}
-	envs := newEnvironments(cfg.Minor)
-	bindings := map[string][]*compiledBinding{}
+	e := &Engine{
+		minor: cfg.Minor, unbound: cfg.Unbound, envs: newEnvironments(cfg.Minor), rbac: &snapshots{minor: cfg.Minor},
+		hidden:   map[string]bool{},
+		all:      map[string]*admissionv1.ValidatingAdmissionPolicy{},
+		bindings: map[string]*admissionv1.ValidatingAdmissionPolicyBinding{},
+	}
+	for _, p := range cfg.Policies {
+		e.all[p.Name] = p
+	}
 	for _, b := range cfg.Bindings {
+		e.bindings[b.Name] = b
+	}
+	return e, e.assemble(nil)
+}
+
+// assemble brings policies and bindings together. What an earlier Engine has compiled is taken from there.
+func (e *Engine) assemble(earlier *Engine) error {
+	e.index = map[indexKey][]*compiled{}
+	of := map[string][]*compiledBinding{}
+	for _, b := range e.bindings {
 		c := &compiledBinding{binding: b}
 		if b.Spec.MatchResources != nil {
 			c.constraints = newCriteria(b.Spec.MatchResources)
 		}
-		bindings[b.Spec.PolicyName] = append(bindings[b.Spec.PolicyName], c)
+		of[b.Spec.PolicyName] = append(of[b.Spec.PolicyName], c)
 	}
-	for _, p := range cfg.Policies {
-		of := bindings[p.Name]
-		if len(of) == 0 && cfg.Unbound {
-			of = []*compiledBinding{{binding: auditEverything(p.Name)}}
+	var fresh []*compiled
+	for name, p := range e.all {
+		bindings := of[name]
+		if len(bindings) == 0 && e.unbound {
+			bindings = []*compiledBinding{{binding: auditEverything(name)}}
 		}
-		if len(of) == 0 {
+		if len(bindings) == 0 {
 			continue // The apiserver does not look at a policy that nothing binds.
 		}
-		slices.SortFunc(of, func(a, b *compiledBinding) int { return strings.Compare(a.binding.Name, b.binding.Name) })
-		e.policies = append(e.policies, &compiled{policy: p, bindings: of})
+		slices.SortFunc(bindings, func(a, b *compiledBinding) int { return strings.Compare(a.binding.Name, b.binding.Name) })
+		c := earlier.compiled(p)
+		if c == nil {
+			c = &compiled{policy: p}
+			fresh = append(fresh, c)
+		}
+		c.bindings = bindings
+		e.policies = append(e.policies, c)
 	}
 	slices.SortFunc(e.policies, func(a, b *compiled) int { return strings.Compare(a.policy.Name, b.policy.Name) })
-	return e, e.compile(envs)
+	return e.compile(fresh)
 }
 
-// compile compiles the policies, on all cores.
-func (e *Engine) compile(envs *environments) error {
-	errs := make([]error, len(e.policies))
+// compiled returns a copy of what a policy was compiled to; nil where it was not.
+func (e *Engine) compiled(p *admissionv1.ValidatingAdmissionPolicy) *compiled {
+	if e == nil {
+		return nil
+	}
+	for _, c := range e.policies {
+		if c.policy == p {
+			again := *c
+			return &again
+		}
+	}
+	return nil
+}
+
+// compile compiles policies, on all cores.
+func (e *Engine) compile(policies []*compiled) error {
+	errs := make([]error, len(policies))
 	next := make(chan int)
 	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
+	for range min(runtime.GOMAXPROCS(0), len(policies)) {
 		workers.Go(func() {
 			for i := range next {
-				c, err := compilePolicy(envs, e.policies[i].policy)
-				if err != nil {
-					errs[i] = fmt.Errorf("compiling policy %s: %w", e.policies[i].policy.Name, err)
-					continue
+				if err := policies[i].compile(e.envs); err != nil {
+					errs[i] = fmt.Errorf("compiling policy %s: %w", policies[i].policy.Name, err)
 				}
-				c.bindings = e.policies[i].bindings
-				e.policies[i] = c
 			}
 		})
 	}
-	for i := range e.policies {
+	for i := range policies {
 		next <- i
 	}
 	close(next)
 	workers.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // auditEverything is the binding that stands in for one that is not there yet.

@@ -27,7 +27,13 @@ func (e *Engine) evaluations(req *replay.Request) []Evaluation {
 	s := newScope(e, req)
 	var out []Evaluation
 	for _, c := range e.candidates(req) {
-		out = append(out, s.policy(c)...)
+		of := s.policy(c)
+		if e.hidden[c.policy.Name] {
+			for i := range of {
+				of[i] = of[i].doubted(PolicyNotShown, "policy")
+			}
+		}
+		out = append(out, of...)
 	}
 	return out
 }
@@ -73,8 +79,16 @@ func (s *scope) binding(c *compiled, b *compiledBinding, as target, policy match
 		return []Evaluation{c.misconfigured(b, f.err)}
 	case f.unknown != "":
 		e := c.undecided(b, f.unknown, "params")
-		e.Params = f.named
-		return []Evaluation{e}
+		if f.named == nil {
+			return []Evaluation{e}
+		}
+		named := e
+		named.Params = f.named
+		if f.unknown == replay.Changing && deniesWithoutParams(b) {
+			// The object was coming or going: with it there is an evaluation, without it a configuration error.
+			return []Evaluation{e, named}
+		}
+		return []Evaluation{named}
 	}
 	level := replay.Weaker(policy.evidence, m.evidence)
 	var out []Evaluation

@@ -48,10 +48,16 @@ func (c *compiled) params(b *compiledBinding, req *replay.Request) found {
 		return found{err: errors.New("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")}
 	}
 	f := lookUp(ref, gvr, namespace, req)
-	if f.err == nil && f.unknown == "" && len(f.params) == 0 && ref.ParameterNotFoundAction != nil && *ref.ParameterNotFoundAction == admissionv1.DenyAction {
+	if f.err == nil && f.unknown == "" && len(f.params) == 0 && deniesWithoutParams(b) {
 		return found{err: errors.New("no params found for policy binding with `Deny` parameterNotFoundAction")}
 	}
 	return f
+}
+
+// deniesWithoutParams says whether a binding is misconfigured where its params are not there.
+func deniesWithoutParams(b *compiledBinding) bool {
+	action := b.binding.Spec.ParamRef.ParameterNotFoundAction
+	return action != nil && *action == admissionv1.DenyAction
 }
 
 func lookUp(ref *admissionv1.ParamRef, gvr schema.GroupVersionResource, namespace string, req *replay.Request) found {

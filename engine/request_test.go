@@ -122,18 +122,24 @@ func (r *request) either() map[string]any {
 	return r.OldObject
 }
 
+func (r *request) namespace() string {
+	if r.Namespace != nil {
+		return *r.Namespace
+	}
+	metadata, _ := r.either()["metadata"].(map[string]any)
+	namespace, _ := metadata["namespace"].(string)
+	return namespace
+}
+
 func (r *request) setName(req *replay.Request) {
 	metadata, _ := r.either()["metadata"].(map[string]any)
 	req.Name, _ = metadata["name"].(string)
-	req.Namespace, _ = metadata["namespace"].(string)
-	if req.Resource == (schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}) {
-		req.Namespace = req.Name
-	}
 	if r.Name != nil {
 		req.Name = *r.Name
 	}
-	if r.Namespace != nil {
-		req.Namespace = *r.Namespace
+	req.Namespace = r.namespace()
+	if req.Resource == (schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}) {
+		req.Namespace = req.Name
 	}
 	req.ObjectName = req.Name
 }

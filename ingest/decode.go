@@ -78,7 +78,7 @@ func decodeEvent(data []byte, at Position) (*Event, *Skip) {
 		return nil, refuseItems(data, at)
 	case meta == typeMeta{} && ev.Stage != "":
 		ev.Kind, ev.APIVersion = eventKind, supportedVersion
-	case false:
+	case !meta.isEvent():
 		return nil, meta.refuse(at)
 	}
 	if ev.AuditID == "" {

@@ -81,6 +81,8 @@ func TestReader(t *testing.T) {
 			want: []string{"a 2", "b 4", "InvalidJSON 5", "c 6"}},
 		{name: "document with a broken element", text: "[\n" + a + ",\n{\"x\":\"\n},\n" + b + "\n]",
 			want: []string{"a 2", "InvalidJSON 3", "b 5"}},
+		{name: "document with a line end behind a backslash", text: "[\n" + a + ",\n{\"x\":\"y\\\n,\"z\":\"\",\"w\":{}},\n" + b + "\n]",
+			want: []string{"a 2", "InvalidJSON 3", "b 5"}},
 		{name: "document broken on its third line", text: "[\n" + a + ",\n{\"x\":},\n" + b + "\n]",
 			want: []string{"a 2", "InvalidJSON 3", "b 4"}},
 		{name: "document with an element whose brackets do not match", text: "[\n" + a + ",\n{\"x\":{},\n" + b + "\n]",

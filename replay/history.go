@@ -133,6 +133,18 @@ func (h *History) snapshot(key Key, v *version) {
 	h.add(key, v)
 }
 
+// inSnapshot says whether the snapshot shows what a write left behind, or a later state.
+func (h *History) inSnapshot(key Key, v *version) bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	c := h.objects[key]
+	if c == nil || v.rv == 0 {
+		return false
+	}
+	first := c.versions[0]
+	return first.from.IsZero() && first.rv >= v.rv
+}
+
 // insert puts a version in its place and says whether it was new. A write that changed nothing shows the
 // resourceVersion that the object already had: it is no version of its own.
 func (c *chain) insert(v *version) bool {

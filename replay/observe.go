@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	rbacGroup = "rbac.authorization.k8s.io"
-	crdGroup  = "apiextensions.k8s.io"
+	rbacGroup   = "rbac.authorization.k8s.io"
+	crdGroup    = "apiextensions.k8s.io"
+	policyGroup = "admissionregistration.k8s.io"
 )
 
 // horizon is how long a version of an object is kept after a later one took its place: requests that were received
@@ -226,16 +227,31 @@ func (r *Replayer) observeCollection(d *Decoded, resources *Resources) {
 }
 
 func (r *Replayer) record(k Key, v *version) {
+	known := r.history.inSnapshot(k, v)
 	r.history.add(k, v)
 	r.history.forget(k, v.to.Add(-horizon))
-	switch {
-	case k.Group == rbacGroup:
-		if kind, ok := rbacKinds[k.Resource]; ok {
-			r.rbac.add(RBACChange{Kind: kind, Namespace: k.Namespace, Name: k.Name, Content: v.content, Opaque: v.opaque() || v.derive != nil}, v.from, v.to)
-		}
-	case k.Group == crdGroup && k.Resource == "customresourcedefinitions":
-		r.recordCRD(k.Name, v)
+	if known {
+		return
 	}
+	change := Change{Namespace: k.Namespace, Name: k.Name, Content: v.content, Opaque: v.opaque() || v.derive != nil, AuditID: v.writer}
+	switch k.Group {
+	case rbacGroup:
+		if change.Kind = rbacKinds[k.Resource]; change.Kind != "" {
+			r.rbac.add(change, v.from, v.to)
+		}
+	case policyGroup:
+		if change.Kind = policyKinds[k.Resource]; change.Kind != "" {
+			r.policies.add(change, v.from, v.to)
+		}
+	case crdGroup:
+		if k.Resource == "customresourcedefinitions" {
+			r.recordCRD(k.Name, v)
+		}
+	}
+}
+
+var policyKinds = map[string]string{
+	"validatingadmissionpolicies": "ValidatingAdmissionPolicy", "validatingadmissionpolicybindings": "ValidatingAdmissionPolicyBinding",
 }
 
 // recordCRD makes the discovery that a CRD's write left behind. CRDs that the log shows no body of leave it as it is.

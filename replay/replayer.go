@@ -24,7 +24,9 @@ type Config struct {
 // and, where writes overlap, at what Observe has seen of the near future.
 type Replayer struct {
 	history *History
-	rbac    *rbacLog
+	rbac    *changeLog
+	// policies are the writes of policies and bindings that the log shows; the snapshot's are not among them.
+	policies *changeLog
 
 	mu sync.RWMutex
 	// resources is the discovery of the cluster, one entry a change of a CRD, in the order of time.
@@ -40,7 +42,8 @@ type timedResources struct {
 func New(cfg Config) *Replayer {
 	return &Replayer{
 		history:   NewHistory(cfg.HistoryBytes),
-		rbac:      &rbacLog{},
+		rbac:      &changeLog{lag: cacheLag},
+		policies:  &changeLog{lag: policyLag},
 		resources: []timedResources{{Resources: BuiltinResources(cfg.Minor)}},
 	}
 }
@@ -78,7 +81,7 @@ func (r *Replayer) Snapshot(apiVersion, kind string, content map[string]any) err
 	}
 	if _, isRBAC := rbacKinds[gvr.Resource]; isRBAC && gvr.Group == rbacGroup {
 		r.rbac.listed = true
-		r.rbac.add(RBACChange{Kind: kind, Namespace: key.Namespace, Name: key.Name, Content: content}, time.Time{}, time.Time{})
+		r.rbac.add(Change{Kind: kind, Namespace: key.Namespace, Name: key.Name, Content: content}, time.Time{}, time.Time{})
 	}
 	r.history.listed[[2]string{gvr.Group, gvr.Resource}] = true
 	r.history.snapshot(key, &version{uid: stringAt(metadata, "uid"), rv: revision(content), content: content, unknown: unstored(content), bytes: sizeOf(content)})
@@ -136,7 +139,7 @@ func (r *Replayer) resourcesAsOf(from time.Time) *Resources {
 
 // View is the cluster between two moments.
 func (r *Replayer) View(from, to time.Time) View {
-	return View{history: r.history, resources: r.resourcesAsOf(from), rbac: r.rbac, from: from, to: to}
+	return View{history: r.history, resources: r.resourcesAsOf(from), rbac: r.rbac, policies: r.policies, from: from, to: to}
 }
 
 // Resources are those that the snapshot tells of.

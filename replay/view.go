@@ -11,12 +11,16 @@ import (
 // within 50 ms.
 const cacheLag = 50 * time.Millisecond
 
+// How long after a policy or binding is written an apiserver may still act on the one before. It looks once a second.
+const policyLag = time.Second
+
 // View is the cluster while one request was admitted. It never changes.
 type View struct {
 	history   *History
 	resources *Resources
 	from, to  time.Time
-	rbac      *rbacLog
+	rbac      *changeLog
+	policies  *changeLog
 }
 
 // Resources tells the kinds and equivalences that the cluster serves.
@@ -83,23 +87,43 @@ func labelsOf(content map[string]any) map[string]string {
 
 // RBAC is the state of RBAC: which of its changes had taken effect. The evidence is Missing where no RBAC was ever
 // shown, or where a write is not shown.
-func (v View) RBAC() (RBACState, Evidence) {
-	if v.rbac == nil {
-		return RBACState{}, Evidence{Level: Missing, Because: NoRBAC}
+func (v View) RBAC() (ChangeState, Evidence) {
+	if v.rbac == nil || !v.rbac.listed {
+		return ChangeState{}, Evidence{Level: Missing, Because: NoRBAC}
 	}
-	return v.rbac.asOf(v.from, v.to)
+	state := v.rbac.asOf(v.from, v.to)
+	if v.rbac.hides(state.Changes + state.Pending) {
+		return ChangeState{}, Evidence{Level: Missing, Because: WritesMissed}
+	}
+	return state, Evidence{Level: Presumed}
 }
 
-// RBACChange is one write of a Role, ClusterRole, RoleBinding or ClusterRoleBinding.
-type RBACChange struct {
+// RBACChanges returns the first n changes, those of the snapshot before all others.
+func (v View) RBACChanges(n int) []Change { return v.rbac.first(n) }
+
+// Policies is the state of the policies and bindings: which of the changes that the log shows had taken effect.
+func (v View) Policies() ChangeState {
+	if v.policies == nil {
+		return ChangeState{}
+	}
+	return v.policies.asOf(v.from, v.to)
+}
+
+// PolicyChanges returns the first n changes of policies and bindings that the log shows.
+func (v View) PolicyChanges(n int) []Change { return v.policies.first(n) }
+
+// Change is one write of an object.
+type Change struct {
 	Kind, Namespace, Name string
 	// Content is nil where the object was deleted, or where the log does not show what was written (Opaque).
 	Content map[string]any
 	Opaque  bool
+	// AuditID names the request that wrote; empty for the snapshot.
+	AuditID string
 }
 
-// RBACState names a state of RBAC: two are equal where the same changes had taken effect.
-type RBACState struct {
+// ChangeState names a state: two are equal where the same changes had taken effect.
+type ChangeState struct {
 	// Changes is how many changes, in the order of Order, had taken effect.
 	Changes int
 	// Pending is how many of the changes after those may or may not have taken effect.
@@ -107,9 +131,6 @@ type RBACState struct {
 	// Order goes up when a change comes to light that was done before others already known.
 	Order int
 }
-
-// RBACChanges returns the first n changes, those of the snapshot before all others.
-func (v View) RBACChanges(n int) []RBACChange { return v.rbac.first(n) }
 
 // Listed says whether the snapshot holds every object of a resource, so that one that is not there does not exist.
 func (v View) Listed(group, resource string) bool {

@@ -47,11 +47,7 @@ func openAll(names []string) ([]*input, error) {
 			closeAll(inputs)
 			return nil, err
 		}
-		if !in.among(inputs) {
-			inputs = append(inputs, in)
-			continue
-		}
-		in.close()
+		inputs = append(inputs, in)
 	}
 	return inputs, nil
 }

@@ -33,7 +33,7 @@ type flow struct {
 	cfg      ReplayConfig
 	source   Source
 	replayer *replay.Replayer
-	engine   *engine.Engine
+	decide   func(*replay.Request) (engine.Decision, error)
 	result   *Result
 }
 
@@ -156,7 +156,7 @@ func (f *flow) evaluate(ctx context.Context, b *batch) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	records := make([][]*sink.Record, len(b.events))
+	records, errs := make([][]*sink.Record, len(b.events)), make([]error, len(b.events))
 	next := make(chan int, len(b.events))
 	for i, d := range b.events {
 		if f.admit(d) {
@@ -168,11 +168,14 @@ func (f *flow) evaluate(ctx context.Context, b *batch) error {
 	for range f.workers() {
 		workers.Go(func() {
 			for i := range next {
-				records[i] = f.records(b.events[i])
+				records[i], errs[i] = f.records(b.events[i])
 			}
 		})
 	}
 	workers.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
 	for _, of := range records {
 		for _, r := range of {
 			f.result.Requests++
@@ -211,12 +214,16 @@ func (f *flow) period(at time.Time) {
 	}
 }
 
-func (f *flow) records(d *replay.Decoded) []*sink.Record {
+func (f *flow) records(d *replay.Decoded) ([]*sink.Record, error) {
 	var out []*sink.Record
 	for _, req := range f.replayer.Requests(d) {
-		out = append(out, record(f.cfg.ClusterName, req, f.engine.Evaluate(req)))
+		decision, err := f.decide(req)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, record(f.cfg.ClusterName, req, decision))
 	}
-	return out
+	return out, nil
 }
 
 func (f *flow) progress() {

@@ -17,8 +17,8 @@ import (
 
 // ReplayConfig is what a replay reads and how.
 type ReplayConfig struct {
-	// Policies, Cluster and AuditLog are files, globs and folders; "-" is Stdin. Without Policies they come from
-	// Cluster.
+	// Policies, Cluster and AuditLog are files, globs and folders; "-" is Stdin. Without Policies, policies
+	// and bindings come from Cluster and from the log's own events, as they were at the time of each request.
 	Policies, Cluster, AuditLog []string
 	Stdin                       io.Reader
 	// Since and Until bound the stageTimestamp of the events that are evaluated; zero is no bound. Events outside still
@@ -83,9 +83,22 @@ func Replay(ctx context.Context, cfg ReplayConfig) (*Result, error) {
 		return nil, err
 	}
 	defer source.Close()
-	result.Pairs = eng.Pairs()
-	f := &flow{cfg: cfg, source: source, replayer: replayer, engine: eng, result: result}
-	return result, f.run(ctx)
+	f := &flow{cfg: cfg, source: source, replayer: replayer, decide: fixed(eng), result: result}
+	if len(cfg.Policies) > 0 {
+		result.Pairs = eng.Pairs()
+		return result, f.run(ctx)
+	}
+	policies := newTimeline(cfg.Minor, eng)
+	f.decide = policies.evaluate
+	err = f.run(ctx)
+	result.Pairs = policies.last().Pairs()
+	result.Warnings = append(result.Warnings, policies.notes...)
+	return result, err
+}
+
+// fixed evaluates every request with one set of policies.
+func fixed(e *engine.Engine) func(*replay.Request) (engine.Decision, error) {
+	return func(req *replay.Request) (engine.Decision, error) { return e.Evaluate(req), nil }
 }
 
 // load reads the cluster and the policies, and compiles the latter.

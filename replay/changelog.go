@@ -5,9 +5,12 @@ import (
 	"time"
 )
 
-// rbacLog is the writes of RBAC objects in the order in which they were done. RBAC changes seldom, and a change may
-// touch any decision, so it is kept as a log and not looked up object by object.
-type rbacLog struct {
+// changeLog is the writes of some kinds in the order in which they were done. RBAC and policies change seldom, and a
+// change may touch any decision, so they are kept as a log and not looked up object by object.
+type changeLog struct {
+	// lag is how long after a write is done the apiserver may still act on what was before.
+	lag time.Duration
+
 	mu      sync.RWMutex
 	listed  bool
 	changes []timedChange
@@ -17,7 +20,7 @@ type rbacLog struct {
 }
 
 type timedChange struct {
-	RBACChange
+	Change
 	from, to time.Time
 }
 
@@ -25,10 +28,10 @@ var rbacKinds = map[string]string{
 	"roles": "Role", "clusterroles": "ClusterRole", "rolebindings": "RoleBinding", "clusterrolebindings": "ClusterRoleBinding",
 }
 
-func (l *rbacLog) add(c RBACChange, from, to time.Time) {
+func (l *changeLog) add(c Change, from, to time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.changes = append(l.changes, timedChange{RBACChange: c, from: from, to: to})
+	l.changes = append(l.changes, timedChange{Change: c, from: from, to: to})
 	l.opaque = l.opaque || c.Opaque
 	// Kept in the order in which the writes were done, which is nearly the order in which they come.
 	for i := len(l.changes) - 1; i > 0 && l.changes[i].to.Before(l.changes[i-1].to); i-- {
@@ -37,31 +40,29 @@ func (l *rbacLog) add(c RBACChange, from, to time.Time) {
 	}
 }
 
-// asOf is the state of RBAC while a request was admitted: the changes that had taken effect, and those of which it is
-// not known whether they had.
-func (l *rbacLog) asOf(from, to time.Time) (RBACState, Evidence) {
+// asOf is the state while a request was admitted: the changes that had taken effect, and those of which it is not
+// known whether they had.
+func (l *changeLog) asOf(from, to time.Time) ChangeState {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	if !l.listed {
-		return RBACState{}, Evidence{Level: Missing, Because: NoRBAC}
-	}
 	n := len(l.changes)
 	pending := 0
-	for n > 0 && l.changes[n-1].to.Add(cacheLag).After(from) {
+	for n > 0 && l.changes[n-1].to.Add(l.lag).After(from) {
 		n--
 		if !l.changes[n].from.After(to) {
 			pending = max(pending, n+1)
 		}
 	}
-	state := RBACState{Changes: n, Pending: max(pending-n, 0), Order: l.order}
-	if l.opaque && l.hides(n+state.Pending) {
-		return RBACState{}, Evidence{Level: Missing, Because: WritesMissed}
-	}
-	return state, Evidence{Level: Presumed}
+	return ChangeState{Changes: n, Pending: max(pending-n, 0), Order: l.order}
 }
 
 // hides says whether one of the first n changes is not shown, nor any later one of the same object.
-func (l *rbacLog) hides(n int) bool {
+func (l *changeLog) hides(n int) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if !l.opaque {
+		return false
+	}
 	hidden := map[[3]string]bool{}
 	for _, c := range l.changes[:n] {
 		if key := [3]string{c.Kind, c.Namespace, c.Name}; c.Opaque {
@@ -73,12 +74,12 @@ func (l *rbacLog) hides(n int) bool {
 	return len(hidden) > 0
 }
 
-func (l *rbacLog) first(n int) []RBACChange {
+func (l *changeLog) first(n int) []Change {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	out := make([]RBACChange, n)
+	out := make([]Change, n)
 	for i, c := range l.changes[:n] {
-		out[i] = c.RBACChange
+		out[i] = c.Change
 	}
 	return out
 }
