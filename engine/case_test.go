@@ -75,7 +75,7 @@ func (f *ruleFile) addNamespaces() {
 		}
 	}
 	for _, n := range names {
-		f.cluster = append(f.cluster, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": n}})
+		f.cluster = append(f.cluster, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": n, "uid": "uid-" + n, "resourceVersion": "1"}})
 	}
 }
 

@@ -166,12 +166,13 @@ func (e *Engine) Pairs() []Pair {
 type indexKey struct {
 	group, version, resource, sub string
 	operation                     replay.Operation
+	orCreate                      bool
 	resources                     *replay.Resources
 }
 
 // candidates are the policies with a rule that could match requests like this one.
 func (e *Engine) candidates(req *replay.Request) []*compiled {
-	key := indexKey{req.Resource.Group, req.Resource.Version, req.Resource.Resource, req.SubResource, req.Operation, req.View.Resources()}
+	key := indexKey{req.Resource.Group, req.Resource.Version, req.Resource.Resource, req.SubResource, req.Operation, req.OrCreate, req.View.Resources()}
 	e.mu.RLock()
 	found, ok := e.index[key]
 	e.mu.RUnlock()

@@ -126,15 +126,17 @@ func (r *run) prepareAuthorizer() {
 	}
 }
 
-// activation makes the variables of a phase. Messages and audit annotations have no authorizer.
+// activation makes the variables of a phase. Messages and audit annotations have no authorizer. The namespace is nil for
+// match conditions, which see none, not even one that is not known.
 func (r *run) activation(request, namespace ref.Val, withAuthorizer bool) *activation {
+	known := r.policy.read
+	if namespace == nil {
+		namespace = types.NullValue
+		known &^= readsNamespace
+	}
 	a := &activation{object: r.objects.object, oldObject: r.objects.oldObject, params: r.params, request: request, namespace: namespace}
 	if withAuthorizer {
 		a.authorizer, a.requestResource = r.user, r.check
-	}
-	known := r.policy.read
-	if namespace == types.NullValue {
-		known &^= readsNamespace
 	}
 	if !withAuthorizer {
 		known &^= readsAuthorizer

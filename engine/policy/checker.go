@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -75,10 +76,7 @@ func oneOf[T ~string](c *checker, path *field.Path, value *T, supported ...T) {
 }
 
 func notSupported[T ~string](c *checker, path *field.Path, value T, supported []T) {
-	for _, s := range supported {
-		if value == s {
-			return
-		}
+	if !slices.Contains(supported, value) {
+		c.add(field.NotSupported(path, value, supported))
 	}
-	c.add(field.NotSupported(path, value, supported))
 }

@@ -16,7 +16,7 @@ func FuzzLoad(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		for _, document := range bytes.Split(text, []byte("---\n")) {
+		for document := range bytes.SplitSeq(text, []byte("---\n")) {
 			f.Add(document, false)
 		}
 	}

@@ -149,8 +149,7 @@ func (l *loader) warnUnbound() {
 
 func (l *loader) refuse(o manifest.Object, name string, err error) {
 	r := Refusal{At: o.At, Kind: o.Kind, Name: name, Err: err}
-	var invalid *field.Error
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*field.Error](err); ok {
 		r.Field = invalid.Field
 	}
 	l.refusals = append(l.refusals, r)

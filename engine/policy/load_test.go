@@ -224,8 +224,7 @@ func TestRefusalsNameFields(t *testing.T) {
 	_, refusals, _ := policy.Load(objects, policy.Options{})
 	var fields []string
 	for _, r := range refusals {
-		var invalid *field.Error
-		if !errors.As(r, &invalid) || invalid.Field != r.Field {
+		if invalid, ok := errors.AsType[*field.Error](r); !ok || invalid.Field != r.Field {
 			t.Errorf("%v wraps no error of the field %s", r, r.Field)
 		}
 		fields = append(fields, r.Field)

@@ -12,10 +12,10 @@ import (
 // TestVersionsHaveOneShape proves that older versions may be decoded as v1: they have the same fields of the same types.
 func TestVersionsHaveOneShape(t *testing.T) {
 	for _, older := range []any{admissionv1beta1.ValidatingAdmissionPolicy{}, admissionv1alpha1.ValidatingAdmissionPolicy{}} {
-		sameShape(t, reflect.TypeOf(admissionv1.ValidatingAdmissionPolicy{}), reflect.TypeOf(older))
+		sameShape(t, reflect.TypeFor[admissionv1.ValidatingAdmissionPolicy](), reflect.TypeOf(older))
 	}
 	for _, older := range []any{admissionv1beta1.ValidatingAdmissionPolicyBinding{}, admissionv1alpha1.ValidatingAdmissionPolicyBinding{}} {
-		sameShape(t, reflect.TypeOf(admissionv1.ValidatingAdmissionPolicyBinding{}), reflect.TypeOf(older))
+		sameShape(t, reflect.TypeFor[admissionv1.ValidatingAdmissionPolicyBinding](), reflect.TypeOf(older))
 	}
 }
 
@@ -32,8 +32,7 @@ func sameShape(t *testing.T, v1, older reflect.Type) {
 			t.Errorf("%v has %d fields, %v %d", v1, v1.NumField(), older, older.NumField())
 			return
 		}
-		for i := range v1.NumField() {
-			a := v1.Field(i)
+		for a := range v1.Fields() {
 			b, ok := older.FieldByName(a.Name)
 			if !ok || a.Tag.Get("json") != b.Tag.Get("json") {
 				t.Errorf("%v.%s is not in %v, or called otherwise there", v1, a.Name, older)

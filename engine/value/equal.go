@@ -47,6 +47,8 @@ func comparison(t reflect.Type) func(a, b reflect.Value) bool {
 		return func(a, b reflect.Value) bool { return a.Bool() == b.Bool() }
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		return func(a, b reflect.Value) bool { return a.Int() == b.Int() }
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return func(a, b reflect.Value) bool { return a.Uint() == b.Uint() }
 	}
 	return undeclared
 }
@@ -69,14 +71,6 @@ func declared(f reflect.Value) func(a, b reflect.Value) bool {
 		return func(a, b reflect.Value) bool { return f(get[metav1.FieldsV1](a), get[metav1.FieldsV1](b)) }
 	}
 	return func(a, b reflect.Value) bool { return f.Call([]reflect.Value{a, b})[0].Bool() }
-}
-
-// get returns the value that v holds, without a copy on the heap where it has an address.
-func get[T any](v reflect.Value) T {
-	if v.CanAddr() {
-		return *v.Addr().Interface().(*T)
-	}
-	return v.Interface().(T)
 }
 
 func structComparison(t reflect.Type) func(a, b reflect.Value) bool {

@@ -32,6 +32,14 @@ func shapeOf(t reflect.Type) *shape {
 	return s.(*shape)
 }
 
+// get returns the value that v holds, without a copy on the heap where it has an address.
+func get[T any](v reflect.Value) T {
+	if v.CanAddr() {
+		return *v.Addr().Interface().(*T)
+	}
+	return v.Interface().(T)
+}
+
 // value shows v, which is of the shape's type.
 func (s *shape) value(v reflect.Value) ref.Val {
 	s.once.Do(s.build)
@@ -149,11 +157,11 @@ func orElse(first, second func(reflect.Value) ref.Val) func(reflect.Value) ref.V
 }
 
 func intOrString(v reflect.Value) ref.Val {
-	switch kind := intstr.Type(v.FieldByName("Type").Int()); kind {
+	switch x := get[intstr.IntOrString](v); x.Type {
 	case intstr.Int:
-		return types.Int(v.FieldByName("IntVal").Int())
+		return types.Int(x.IntVal)
 	case intstr.String:
-		return types.String(v.FieldByName("StrVal").String())
+		return types.String(x.StrVal)
 	}
 	return nil
 }

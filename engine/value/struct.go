@@ -3,7 +3,6 @@ package value
 import (
 	"fmt"
 	"reflect"
-	"sync"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -27,19 +26,13 @@ type structField struct {
 	shape *shape
 }
 
-var structs sync.Map // of *structFields by reflect.Type
-
 func fieldsOf(t reflect.Type) *structFields {
-	if f, ok := structs.Load(t); ok {
-		return f.(*structFields)
-	}
 	zero := reflect.Zero(t)
 	f := &structFields{byName: map[string]int{}}
 	for i, entry := range smd.TypeReflectEntryOf(t).OrderedFields() {
 		f.byName[entry.JsonName] = i
 		f.sorted = append(f.sorted, structField{entry, shapeOf(entry.GetFrom(zero).Type())})
 	}
-	structs.Store(t, f)
 	return f
 }
 

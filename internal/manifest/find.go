@@ -146,8 +146,7 @@ func isManifest(path string) bool {
 
 // unwrapPath takes the operation and path off an error whose message names the path already.
 func unwrapPath(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
 	}
 	return err

@@ -25,7 +25,7 @@ func load(file string, stdin io.Reader) ([]byte, error) {
 	if err != nil {
 		return nil, unwrapPath(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // It was only read.
 	info, err := f.Stat()
 	if err != nil {
 		return nil, unwrapPath(err)
@@ -69,7 +69,7 @@ func decompress(r io.Reader, size int64) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("decompressing %s: %w", magic.name, err)
 		}
-		if closer, ok := plain.(io.Closer); ok {
+		if closer, ok := plain.(io.ReadCloser); ok {
 			defer closer.Close()
 		}
 		text, err := readAll(plain, 0)
