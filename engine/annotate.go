@@ -35,7 +35,8 @@ func (r *run) annotate() {
 		if err != nil {
 			// The apiserver forgets the validations too.
 			r.fail(err.Error())
-			r.out.annotations, r.out.BlocksAnyway = nil, false
+			r.out.annotations, r.out.BlocksAnyway, r.out.AnnotationError = nil, false, ""
+			r.out.Unknown, r.out.Because = nil, ""
 			return
 		}
 		r.annotation(a, o)

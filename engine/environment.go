@@ -10,12 +10,14 @@ import (
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/apiserver/pkg/cel/library"
+
+	"github.com/vapshadow/vapshadow/engine/policy"
 )
 
 // Versions of Kubernetes that an Engine can be, by minor.
 const (
-	OldestMinor = 30
-	NewestMinor = 37
+	OldestMinor = policy.OldestMinor
+	NewestMinor = policy.NewestMinor
 )
 
 // typedMinor is the first minor in which objects of built-in kinds are CEL views of their Go structs.

@@ -112,8 +112,10 @@ func newUpstream(minor int, policies []*admissionv1.ValidatingAdmissionPolicy, b
 type watched struct {
 	generic.PolicyMatcher
 	policy, binding string
-	outcomes        []*outcome
-	bindings        []*bindingMatch
+	// broken are the configuration errors of policies.
+	broken   map[string]error
+	outcomes []*outcome
+	bindings []*bindingMatch
 }
 
 // bindingMatch is a binding that matched, and how many evaluations it led to.
@@ -125,8 +127,12 @@ type bindingMatch struct {
 func (w *watched) DefinitionMatches(a admission.Attributes, o admission.ObjectInterfaces, p generic.PolicyAccessor) (bool, schema.GroupVersionResource, schema.GroupVersionKind, error) {
 	w.policy, w.binding = p.GetName(), ""
 	is, resource, kind, err := w.PolicyMatcher.DefinitionMatches(a, o, p)
-	if err != nil {
-		w.outcomes = append(w.outcomes, &outcome{Policy: w.policy, ConfigError: err.Error()})
+	because := err
+	if is && because == nil {
+		because = w.broken[w.policy]
+	}
+	if because != nil {
+		w.outcomes = append(w.outcomes, &outcome{Policy: w.policy, ConfigError: because.Error()})
 	}
 	return is, resource, kind, err
 }
@@ -176,10 +182,11 @@ func (u *upstream) dispatch(req *replay.Request) (*dispatched, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &watched{PolicyMatcher: u.matcher}
+	w := &watched{PolicyMatcher: u.matcher, broken: map[string]error{}}
 	hooks := make([]validating.PolicyHook, len(u.hooks))
 	for i, hook := range u.hooks {
 		hook.Evaluator = watchedValidator{Validator: hook.Evaluator, watched: w, validations: len(hook.Policy.Spec.Validations)}
+		w.broken[hook.Policy.Name] = hook.ConfigurationError
 		hooks[i] = hook
 	}
 	d := &dispatched{Annotations: attributes.annotations}

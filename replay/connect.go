@@ -52,8 +52,11 @@ func connectObject(ev *ingest.Event, kind schema.GroupVersionKind) Object {
 	return Object{Evidence: Evidence{Level: Exact}, Content: content}
 }
 
-// proxyPath is what follows /proxy in a URI, with a leading slash; empty where nothing follows.
+// proxyPath is what follows /proxy in a URI, decoded and with a leading slash; empty where nothing follows.
 func proxyPath(uriPath string) string {
+	if decoded, err := url.PathUnescape(uriPath); err == nil {
+		uriPath = decoded
+	}
 	parts := strings.Split(strings.Trim(uriPath, "/"), "/")
 	// api/v1/namespaces/NS/pods/NAME/proxy/..., api/v1/nodes/NAME/proxy/...
 	skip := 7
@@ -63,9 +66,8 @@ func proxyPath(uriPath string) string {
 	rest := ""
 	if len(parts) > skip {
 		rest = strings.Join(parts[skip:], "/")
-		if unescaped, err := url.PathUnescape(rest); err == nil {
-			rest = unescaped
-		}
+	}
+	if rest != "" && !strings.HasPrefix(rest, "/") {
 		rest = "/" + rest
 	}
 	if strings.HasSuffix(uriPath, "/") && !strings.HasSuffix(rest, "/") {

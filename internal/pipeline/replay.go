@@ -3,6 +3,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -108,16 +109,16 @@ func load(cfg ReplayConfig, replayer *replay.Replayer, result *Result) (*engine.
 		return nil, err
 	}
 	for _, p := range problems {
+		if errors.Is(p, manifest.ErrNotObject) {
+			result.ClusterIgnored["no Kubernetes object"]++ // Raw discovery or OpenAPI beside the objects.
+			continue
+		}
 		result.Warnings = append(result.Warnings, p.Error())
 	}
 	objects, stored := cluster, true
 	if len(cfg.Policies) > 0 {
-		objects, problems, err = manifest.Read(cfg.Policies, manifest.Options{Stdin: cfg.Stdin})
-		if err != nil {
+		if objects, err = readPolicies(cfg, result); err != nil {
 			return nil, err
-		}
-		for _, p := range problems {
-			result.Refusals = append(result.Refusals, p.Error())
 		}
 		stored = false
 	}
@@ -125,11 +126,30 @@ func load(cfg ReplayConfig, replayer *replay.Replayer, result *Result) (*engine.
 	for _, r := range refusals {
 		result.Refusals = append(result.Refusals, r.Error())
 	}
+	for _, w := range set.Warnings {
+		result.Warnings = append(result.Warnings, w.String())
+	}
 	if !stored {
 		cluster = append(cluster, rest...)
 	}
 	snapshot(replayer, cluster, result)
 	return engine.New(engineConfig(cfg, set))
+}
+
+// readPolicies reads the files of policies. What is broken in them is refused, not passed over.
+func readPolicies(cfg ReplayConfig, result *Result) ([]manifest.Object, error) {
+	objects, problems, err := manifest.Read(cfg.Policies, manifest.Options{Stdin: cfg.Stdin})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range problems {
+		if errors.Is(p, manifest.ErrDuplicateKey) {
+			result.Warnings = append(result.Warnings, p.Error()) // The object is there; the last value counts, as in an apiserver.
+			continue
+		}
+		result.Refusals = append(result.Refusals, p.Error())
+	}
+	return objects, nil
 }
 
 func engineConfig(cfg ReplayConfig, set policy.Set) engine.Config {
