@@ -47,6 +47,8 @@ type activation struct {
 	patterns []*interpreter.AttributePattern
 	// read collects the inputs that were looked at.
 	read inputSet
+	// trace is nil where nobody asks how an evaluation came about.
+	trace *evaluationTrace
 }
 
 // ResolveName implements interpreter.Activation.

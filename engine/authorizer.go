@@ -35,8 +35,7 @@ func (a *authorizer) asked() bool { return a != nil && a.unknown }
 // Authorize implements authorizer.UnconditionalAuthorizer. It answers where all states agree, to the words of the reason.
 func (a *authorizer) Authorize(ctx context.Context, attributes authz.Attributes) (authz.Decision, string, error) {
 	decision, reason, err := a.states[0].Authorize(ctx, attributes)
-	var unknowable rbac.ErrUnknown
-	if errors.As(err, &unknowable) {
+	if unknowable, ok := errors.AsType[rbac.ErrUnknown](err); ok {
 		a.unknown, a.because = true, replay.Reason(unknowable.Because)
 	}
 	for _, other := range a.states[1:] {

@@ -10,7 +10,10 @@ import (
 	"github.com/vapshadow/vapshadow/replay"
 )
 
+// Reasons for an Unknown that are the engine's own, besides those of replay.
 const (
+	// CostUnknown: an earlier expression is unknown, and with it what is left of the cost budget.
+	CostUnknown replay.Reason = "CostUnknown"
 	// PolicyChanging: the policy or its binding was being written, and which of the two states decided is not known.
 	PolicyChanging replay.Reason = "PolicyChanging"
 	// PolicyNotShown: the policy or its binding was written, and the log does not show how.

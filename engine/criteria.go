@@ -62,7 +62,7 @@ func matchRules(rules []admissionv1.NamedRuleWithOperations, equivalent bool, re
 		}
 		switch named := matchName(rules[i].ResourceNames, req); named.is {
 		case yes:
-			return target{resource: req.Resource, kind: req.Kind}, matched
+			return target{resource: req.Resource, kind: req.Kind}, match{is: yes, rule: i}
 		case unknown:
 			maybe = named
 		}
@@ -81,7 +81,7 @@ func matchRules(rules []admissionv1.NamedRuleWithOperations, equivalent bool, re
 			}
 			switch named := matchName(rules[i].ResourceNames, req); named.is {
 			case yes:
-				return target{resource: resource, kind: kind}, matched
+				return target{resource: resource, kind: kind}, match{is: yes, rule: i}
 			case unknown:
 				maybe = named
 			}

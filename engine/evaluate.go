@@ -13,18 +13,21 @@ type Decision struct {
 }
 
 // Evaluate evaluates every policy that matches a request.
-func (e *Engine) Evaluate(req *replay.Request) Decision {
-	out := e.evaluations(req)
+func (e *Engine) Evaluate(req *replay.Request) Decision { return e.decide(req, nil) }
+
+func (e *Engine) decide(req *replay.Request, t *trace) Decision {
+	out := e.evaluations(req, t)
 	if req.Object.Other != nil {
 		other := *req
 		other.Object.Content, other.Object.Other = req.Object.Other, nil
-		out = agreed(out, e.evaluations(&other), replay.NumberForm)
+		out = agreed(out, e.evaluations(&other, nil), replay.NumberForm)
 	}
 	return Decision{Evaluations: out, Annotations: annotations(out)}
 }
 
-func (e *Engine) evaluations(req *replay.Request) []Evaluation {
+func (e *Engine) evaluations(req *replay.Request, t *trace) []Evaluation {
 	s := newScope(e, req)
+	s.trace = t
 	var out []Evaluation
 	for _, c := range e.candidates(req) {
 		of := s.policy(c)
@@ -41,6 +44,7 @@ func (e *Engine) evaluations(req *replay.Request) []Evaluation {
 // policy evaluates one policy with each of its bindings.
 func (s *scope) policy(c *compiled) []Evaluation {
 	as, m := c.constraints.matches(s.req)
+	s.trace.policy(c, as, m)
 	switch m.is {
 	case no:
 		return nil
@@ -63,6 +67,7 @@ func (s *scope) binding(c *compiled, b *compiledBinding, as target, policy match
 	if b.constraints != nil {
 		_, m = b.constraints.matches(s.req)
 	}
+	s.trace.binding(b, m)
 	switch {
 	case m.is == no:
 		return nil
@@ -74,6 +79,7 @@ func (s *scope) binding(c *compiled, b *compiledBinding, as target, policy match
 		return []Evaluation{c.undecided(b, m.because, m.on)}
 	}
 	f := c.params(b, s.req)
+	s.trace.params(f)
 	switch {
 	case f.err != nil:
 		return []Evaluation{c.misconfigured(b, f.err)}

@@ -27,7 +27,18 @@ type match struct {
 	err error
 	// evidence is the weakest of the inputs that were looked at.
 	evidence replay.Level
+	// by is the part of the constraints that the answer is due to, rule the index of the rule that matched.
+	by   string
+	rule int
 }
+
+// The parts of matchConstraints and matchResources, as the API names them.
+const (
+	byNamespaceSelector = "namespaceSelector"
+	byObjectSelector    = "objectSelector"
+	byExcludes          = "excludeResourceRules"
+	byRules             = "resourceRules"
+)
 
 var matched = match{is: yes}
 
@@ -45,17 +56,18 @@ func (c *criteria) matches(req *replay.Request) (target, match) {
 	}
 	namespaces := c.matchNamespace(req)
 	if namespaces.is == no {
-		return target{}, match{}
+		return target{}, match{by: byNamespaceSelector}
 	}
 	objects := c.matchObjects(req)
 	if objects.is == no {
-		return target{}, match{}
+		return target{}, match{by: byObjectSelector}
 	}
 	if len(c.excludes) > 0 {
 		_, excluded := matchRules(c.excludes, c.equivalent, req)
+		excluded.by = byExcludes
 		switch excluded.is {
 		case yes:
-			return target{}, match{}
+			return target{}, match{by: byExcludes, rule: excluded.rule}
 		case unknown:
 			return target{}, excluded
 		}
@@ -64,6 +76,7 @@ func (c *criteria) matches(req *replay.Request) (target, match) {
 	if len(c.rules) > 0 {
 		t, rules = matchRules(c.rules, c.equivalent, req)
 	}
+	rules.by, namespaces.by, objects.by = byRules, byNamespaceSelector, byObjectSelector
 	if rules.is != yes {
 		return t, rules
 	}
@@ -77,7 +90,7 @@ func (c *criteria) matches(req *replay.Request) (target, match) {
 			return t, m
 		}
 	}
-	return t, match{is: yes, evidence: replay.Weaker(namespaces.evidence, objects.evidence)}
+	return t, match{is: yes, evidence: replay.Weaker(namespaces.evidence, objects.evidence), by: byRules, rule: rules.rule}
 }
 
 // matchNamespace matches the namespaceSelector: on the object's own labels for a Namespace that is being written, on

@@ -28,10 +28,11 @@ type phase struct {
 	// composition is what variables have cost since the last expression began.
 	composition int64
 	vars        ref.Val
+	trace       *phaseTrace
 }
 
 func newPhase(c *compiled, act *activation, authz *authorizer, budget int64) *phase {
-	p := &phase{policy: c, act: act, authz: authz, remaining: budget}
+	p := &phase{policy: c, act: act, authz: authz, remaining: budget, trace: act.trace.phase(budget)}
 	act.variables = p.variables
 	return p
 }
@@ -50,6 +51,13 @@ const costUnknown = "cost"
 
 // eval evaluates one expression. The error, as opposed to the outcome's, ends the phase.
 func (p *phase) eval(e *expression) (outcome, error) {
+	before := p.remaining
+	o, err := p.evaluate(e)
+	p.trace.expression(p, e, o, err, before-p.remaining)
+	return o, err
+}
+
+func (p *phase) evaluate(e *expression) (outcome, error) {
 	if e.err != nil {
 		return outcome{err: invalid(fmt.Sprintf("compilation error: %v", e.err), e.err)}, nil
 	}
@@ -134,7 +142,12 @@ func (p *phase) variables() ref.Val {
 		m := lazy.NewMapValue(p.policy.composition)
 		for i := range p.policy.variables {
 			v := &p.policy.variables[i]
-			m.Append(v.name, func(*lazy.MapValue) ref.Val { return p.variable(v) })
+			m.Append(v.name, func(*lazy.MapValue) ref.Val {
+				before, inner := p.composition, p.trace.depth()
+				value := p.variable(v)
+				p.trace.variable(v, value, p.composition-before, inner)
+				return value
+			})
 		}
 		p.vars = m
 	}

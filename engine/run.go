@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,6 +29,8 @@ type run struct {
 	unknown []unknownInput
 	levels  map[inputSet]replay.Level
 	out     Evaluation
+	// trace is nil where nobody asks how the evaluation came about.
+	trace *evaluationTrace
 }
 
 // evaluate runs the match conditions, the validations with their messages, and the audit annotations, each with inputs
@@ -33,6 +38,7 @@ type run struct {
 func (s *scope) evaluate(c *compiled, b *compiledBinding, as target, params *replay.Object, level replay.Level) Evaluation {
 	r := &run{scope: s, policy: c, out: c.evaluation(b), params: types.NullValue}
 	r.out.Params, r.out.Evidence = nameOf(params), replay.Weaker(replay.Exact, level)
+	r.trace = s.trace.evaluation(r, params)
 	if because, on := r.prepare(as, params); because != "" {
 		u := c.undecided(b, because, on)
 		u.Params = r.out.Params
@@ -49,9 +55,7 @@ func (s *scope) evaluate(c *compiled, b *compiledBinding, as target, params *rep
 // prepare makes the inputs of an evaluation. Where the evaluation as a whole cannot be known, it says why.
 func (r *run) prepare(as target, params *replay.Object) (because replay.Reason, on string) {
 	r.levels = map[inputSet]replay.Level{}
-	for input, level := range r.scope.levels {
-		r.levels[input] = level
-	}
+	maps.Copy(r.levels, r.scope.levels)
 	r.unknown = append(r.unknown, r.scope.unknown...)
 	r.objects = &objects{object: types.NullValue, oldObject: types.NullValue}
 	if r.policy.reads(readsObject | readsOldObject) {
@@ -134,7 +138,7 @@ func (r *run) activation(request, namespace ref.Val, withAuthorizer bool) *activ
 		namespace = types.NullValue
 		known &^= readsNamespace
 	}
-	a := &activation{object: r.objects.object, oldObject: r.objects.oldObject, params: r.params, request: request, namespace: namespace}
+	a := &activation{object: r.objects.object, oldObject: r.objects.oldObject, params: r.params, request: request, namespace: namespace, trace: r.trace}
 	if withAuthorizer {
 		a.authorizer, a.requestResource = r.user, r.check
 	}
@@ -142,9 +146,11 @@ func (r *run) activation(request, namespace ref.Val, withAuthorizer bool) *activ
 		known &^= readsAuthorizer
 	}
 	for _, u := range r.unknown {
-		if u.input&known != 0 && !(namespace == r.ns.fields && hiddenOfNamespace(u.path)) {
-			a.patterns = append(a.patterns, u.pattern())
+		if u.input&known != 0 && (namespace != r.ns.fields || !hiddenOfNamespace(u.path)) {
 			a.unknown |= u.input
+			if !slices.Contains(u.path, replay.EachElement) {
+				a.patterns = append(a.patterns, u.pattern())
+			}
 		}
 	}
 	return a
@@ -198,6 +204,3 @@ func (r *run) because(t *types.AttributeTrail) replay.Reason {
 	}
 	return replay.NotStored
 }
-
-// CostUnknown: an earlier expression is unknown, and with it what is left of the cost budget.
-const CostUnknown replay.Reason = "CostUnknown"

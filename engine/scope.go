@@ -2,16 +2,17 @@ package engine
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	"github.com/google/cel-go/interpreter"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/cel/library"
 
 	"github.com/vapshadow/vapshadow/engine/convert"
+	"github.com/vapshadow/vapshadow/engine/value"
 	"github.com/vapshadow/vapshadow/replay"
 )
 
@@ -32,6 +33,8 @@ type scope struct {
 	// unknown are the parts of object, oldObject and request that are not known.
 	unknown []unknownInput
 	levels  map[inputSet]replay.Level
+	// trace is nil where nobody asks how the evaluations came about.
+	trace *trace
 }
 
 // objects are object and oldObject in one version of their kind.
@@ -91,11 +94,11 @@ func (s *scope) in(kind schema.GroupVersionKind) *objects {
 	}
 	o := &objects{}
 	var because replay.Reason
-	o.object, because = s.value(s.req.Object, kind, s.decoded())
+	o.object, because = s.value("object", s.req.Object, kind, s.decoded())
 	if because != "" {
 		o.missing = append(o.missing, unknownInput{input: readsObject, path: []string{"object"}, because: because})
 	}
-	o.oldObject, because = s.value(s.req.OldObject, kind, false)
+	o.oldObject, because = s.value("oldObject", s.req.OldObject, kind, false)
 	if because != "" {
 		o.missing = append(o.missing, unknownInput{input: readsOldObject, path: []string{"oldObject"}, because: because})
 	}
@@ -111,7 +114,7 @@ func (s *scope) decoded() bool {
 }
 
 // value makes the CEL value of an object in a version of its kind, or says why it cannot.
-func (s *scope) value(o replay.Object, kind schema.GroupVersionKind, decoded bool) (ref.Val, replay.Reason) {
+func (s *scope) value(variable string, o replay.Object, kind schema.GroupVersionKind, decoded bool) (ref.Val, replay.Reason) {
 	if o.Content == nil {
 		return types.NullValue, ""
 	}
@@ -119,6 +122,9 @@ func (s *scope) value(o replay.Object, kind schema.GroupVersionKind, decoded boo
 	version, _ := content["apiVersion"].(string)
 	name, _ := content["kind"].(string)
 	if from := schema.FromAPIVersionAndKind(version, name); from != kind {
+		if because := unconvertible(o); because != "" {
+			return types.NullValue, because
+		}
 		strategy, custom := s.req.View.Resources().Custom(s.req.Resource)
 		converted, err := convert.Converter{Minor: s.engine.minor, Decoded: decoded}.Convert(content, kind, custom, strategy)
 		if err != nil {
@@ -126,11 +132,37 @@ func (s *scope) value(o replay.Object, kind schema.GroupVersionKind, decoded boo
 		}
 		content = converted
 	}
-	value, err := celValue(s.engine.minor, content, kind)
+	v, err := celValue(s.engine.minor, content, kind)
 	if err != nil {
 		return types.NullValue, replay.NoConversion
 	}
-	return value, ""
+	if holes := holesOf(variable, o); len(holes) > 0 {
+		v = value.WithHoles(v, holes)
+	}
+	return v, ""
+}
+
+// unconvertible says why an object cannot be had in another version, if parts of it are not known that a conversion
+// may move. Metadata stays where it is.
+func unconvertible(o replay.Object) replay.Reason {
+	for _, u := range o.Unknown {
+		if u.Path[0] != "metadata" {
+			return u.Because
+		}
+	}
+	return ""
+}
+
+// holesOf are the parts of an object that are not known and that an attribute pattern cannot name: those below the
+// elements of a list.
+func holesOf(variable string, o replay.Object) [][]string {
+	var holes [][]string
+	for _, u := range o.Unknown {
+		if slices.Contains(u.Path, replay.EachElement) {
+			holes = append(holes, append([]string{variable}, u.Path...))
+		}
+	}
+	return holes
 }
 
 // request is `request` as a policy that matched as the given target sees it.
@@ -200,15 +232,4 @@ func (s *scope) authorizer() (user, resource ref.Val, authz *authorizer, e repla
 		return types.NullValue, types.NullValue, nil, replay.Evidence{Level: replay.Missing, Because: replay.NoRBAC}
 	}
 	return s.user, s.resource, s.authz, evidence
-}
-
-func patterns(unknown []unknownInput) []*interpreter.AttributePattern {
-	if len(unknown) == 0 {
-		return nil
-	}
-	out := make([]*interpreter.AttributePattern, len(unknown))
-	for i, u := range unknown {
-		out[i] = u.pattern()
-	}
-	return out
 }

@@ -35,7 +35,7 @@ func connectObject(ev *ingest.Event, kind schema.GroupVersionKind) Object {
 	case "portforward":
 		ports := []any{}
 		for _, p := range query["ports"] {
-			for _, part := range strings.Split(p, ",") {
+			for part := range strings.SplitSeq(p, ",") {
 				if n, err := strconv.ParseInt(part, 10, 32); err == nil {
 					ports = append(ports, n)
 				}

@@ -64,7 +64,7 @@ func guessGracePeriod(d *Decoded, req *Request) {
 // Status names.
 func (r *Replayer) deletedState(d *Decoded, k Key, req *Request) Object {
 	details, _ := d.response["details"].(map[string]any)
-	s, ok := r.history.latest(k, d.Event.AuditID, succeeded(d.Event) && d.Operation == Update, req.Received, req.Completed)
+	s, ok := r.history.latest(k, d.Event.AuditID, "", req.Received, req.Completed)
 	if !ok || s.deleted {
 		return missing(NoHistory)
 	}

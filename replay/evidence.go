@@ -39,6 +39,8 @@ const (
 	NotStored Reason = "NotStored"
 	// ManagedFieldsOmitted: the audit policy has omitManagedFields.
 	ManagedFieldsOmitted Reason = "ManagedFieldsOmitted"
+	// Mutated: a mutating webhook or policy changed the object on its way, and no response shows the outcome.
+	Mutated Reason = "Mutated"
 	// Truncated: the body was cut before it reached the log.
 	Truncated Reason = "Truncated"
 	// UnknownKind: neither the built-in table nor a CRD nor discovery tells the resource's kind.
@@ -75,6 +77,9 @@ func Weaker(a, b Level) Level {
 	}
 	return b
 }
+
+// EachElement stands in a path for every element of a list.
+const EachElement = "*"
 
 // Unknown is a part of an input that is not known: a path into it, and why. An empty path is the whole.
 type Unknown struct {

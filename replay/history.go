@@ -65,11 +65,9 @@ type History struct {
 
 // chain is the versions of one name in the order of their resourceVersions; writes without one stand by time.
 type chain struct {
-	key      Key
-	versions []*version
-	bytes    int64
-	// evicted: earlier versions were let go to stay within the byte limit.
-	evicted    bool
+	key        Key
+	versions   []*version
+	bytes      int64
 	prev, next *chain
 }
 
@@ -159,20 +157,28 @@ func (c *chain) insert(v *version) bool {
 			}
 		}
 	}
-	at := len(c.versions)
-	for at > 0 && v.before(c.versions[at-1]) {
-		at--
-	}
-	c.versions = slices.Insert(c.versions, at, v)
+	c.versions = slices.Insert(c.versions, c.place(v), v)
 	return true
 }
 
-// before orders two versions: by resourceVersion where both have one, else by the time at which they were done.
-func (v *version) before(w *version) bool {
-	if v.rv != 0 && w.rv != 0 {
-		return v.rv < w.rv
+// place is where a version belongs: by resourceVersion among those that have one, and between these by the time at
+// which it was done.
+func (c *chain) place(v *version) int {
+	first, at := 0, len(c.versions)
+	for i, w := range c.versions {
+		if v.rv == 0 || w.rv == 0 {
+			continue
+		}
+		if w.rv > v.rv {
+			at = i
+			break
+		}
+		first = i + 1
 	}
-	return v.to.Before(w.to)
+	for at > first && v.to.Before(c.versions[at-1].to) {
+		at--
+	}
+	return at
 }
 
 // forget drops the versions that no request received after `before` can still see, all but the last of them.
@@ -287,6 +293,13 @@ func (h *History) before(key Key, uid, writer string, rv uint64, from, to time.T
 				return state{Object: missing(Changing)}, false, true
 			}
 			return oneOf(earlier, c.resolve(i)), false, true
+		case v.from.IsZero() && !h.snapshotBefore(from):
+			// Either this very write made what the snapshot shows, or it changed nothing.
+			earlier, ok := c.predecessor(i)
+			if !ok {
+				return state{Object: missing(NoHistory)}, false, true
+			}
+			return oneOf(earlier, c.resolve(i)), false, true
 		case v.writer != writer && !v.to.After(from):
 			return c.resolve(i), true, true
 		}
@@ -313,6 +326,11 @@ func (h *History) at(key Key, rv uint64) (state, bool) {
 		}
 	}
 	return state{}, false
+}
+
+// snapshotBefore says whether the snapshot is known to be older than a moment.
+func (h *History) snapshotBefore(t time.Time) bool {
+	return !h.after.IsZero() && !h.after.After(t)
 }
 
 // fromFuture says whether the snapshot shows an object as it was only later than `to`.
@@ -352,6 +370,8 @@ func (h *History) asOf(key Key, from, to time.Time, lag time.Duration, appears b
 		return state{}, false
 	case h.fromFuture(c.versions[last], to):
 		return state{Object: missing(NoHistory)}, true
+	case c.unordered(last):
+		return state{Object: missing(WritesMissed)}, true
 	}
 	s = c.resolve(last)
 	for _, i := range pending {
@@ -364,8 +384,8 @@ func (h *History) asOf(key Key, from, to time.Time, lag time.Duration, appears b
 // resourceVersion.
 //
 // A request that itself wrote the object may have made the very state that the snapshot shows, unless the snapshot is
-// known to be older than the request.
-func (h *History) latest(key Key, writer string, wrote bool, from, to time.Time) (s state, found bool) {
+// known to be older than the request. wrote is its operation, empty where it failed.
+func (h *History) latest(key Key, writer string, wrote Operation, from, to time.Time) (s state, found bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	c := h.objects[key]
@@ -391,10 +411,32 @@ func (h *History) latest(key Key, writer string, wrote bool, from, to time.Time)
 	if h.fromFuture(c.versions[last], to) {
 		return state{Object: missing(NoHistory)}, true
 	}
-	if v := c.versions[last]; wrote && v.from.IsZero() && v.rv != 0 && (h.after.IsZero() || h.after.After(from)) {
+	if v := c.versions[last]; v.from.IsZero() && v.rv != 0 && !h.snapshotBefore(from) && v.maybeMadeBy(wrote, from) {
 		return state{Object: missing(NoHistory)}, true
 	}
+	if c.unordered(last) {
+		return state{Object: missing(WritesMissed)}, true
+	}
 	return c.resolve(last), true
+}
+
+// unordered says whether another write was under way together with that of the version at i, and the log does not show
+// its resourceVersion: which of the two came later is not known.
+func (c *chain) unordered(i int) bool {
+	return slices.ContainsFunc(c.versions, func(w *version) bool {
+		return w != c.versions[i] && w.rv == 0 && w.overlaps(c.versions[i])
+	})
+}
+
+// maybeMadeBy says whether a request received at `from` may have left behind what the snapshot shows. A deletion leaves
+// nothing, or an object that is marked; an object that was made in or after the same second may be another.
+func (v *version) maybeMadeBy(wrote Operation, from time.Time) bool {
+	if wrote != Delete {
+		return wrote != ""
+	}
+	metadata := metadataOf(v.content)
+	made, err := time.Parse(time.RFC3339, stringAt(metadata, "creationTimestamp"))
+	return err != nil || metadata["deletionTimestamp"] != nil || !made.Before(from.Truncate(time.Second))
 }
 
 // names lists the objects of a resource in a namespace; all namespaces where namespace is "*".

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -59,9 +60,7 @@ func deleteOptions(ev *ingest.Event, query url.Values, body map[string]any) (Obj
 	}
 	content := map[string]any{}
 	if body != nil && body["kind"] == "DeleteOptions" {
-		for k, v := range body {
-			content[k] = v
-		}
+		maps.Copy(content, body)
 	} else {
 		content = deleteOptionsOf(query)
 	}

@@ -92,7 +92,7 @@ func (r *Replayer) create(d *Decoded, req *Request) {
 		return
 	}
 	if !succeeded(d.Event) || !isObject(d.response) {
-		req.Object = missing(noBody(d.Event))
+		req.Object = r.sent(d, req, noBody(d.Event))
 		return
 	}
 	content := withMetadata(d.response, map[string]any{"resourceVersion": sentOrNil(d)})
@@ -177,7 +177,7 @@ func (r *Replayer) update(d *Decoded, req *Request) {
 	k := key(d.Event, req.View.resources, req.Name)
 	partial := isPartialMetadata(d.response) && patchesMetadataOnly(d)
 	if !succeeded(d.Event) || !isObject(d.response) && !partial {
-		req.Object = missing(noBody(d.Event))
+		req.Object = r.sent(d, req, noBody(d.Event))
 		req.OldObject = r.found(d, k, req)
 		if !succeeded(d.Event) && req.SubResource == "" && !r.exists(d, k, req) {
 			req.OrCreate = true
@@ -212,6 +212,8 @@ func (r *Replayer) update(d *Decoded, req *Request) {
 	}
 	if sent := sentRevision(d); sent != "" {
 		oldRevision = sent
+	} else if showsFound(d, req) {
+		oldRevision = stringAt(metadataOf(d.response), "resourceVersion")
 	}
 	if oldRevision != "" {
 		content = withMetadata(content, map[string]any{"resourceVersion": oldRevision})
@@ -227,7 +229,7 @@ func (r *Replayer) exists(d *Decoded, k Key, req *Request) bool {
 	if sentRevision(d) != "" || d.Event.ObjectRef.UID != "" {
 		return true
 	}
-	s, ok := r.history.latest(k, d.Event.AuditID, succeeded(d.Event) && d.Operation == Update, req.Received, req.Completed)
+	s, ok := r.history.latest(k, d.Event.AuditID, wrote(d), req.Received, req.Completed)
 	return ok && !s.deleted && s.Level != Missing
 }
 
@@ -249,9 +251,19 @@ func sentRevision(d *Decoded) string {
 	return stringAt(metadataOf(d.request), "resourceVersion")
 }
 
+// showsFound says whether the response of an update has the resourceVersion that was there before: a dry run stores
+// nothing, nor does an update that takes away the last that held a deleted object.
+func showsFound(d *Decoded, req *Request) bool {
+	released := metadataOf(d.response)["deletionTimestamp"] != nil && !held(d.response)
+	return req.DryRun || released && d.Event.ObjectRef.Resource != "namespaces"
+}
+
 // old is what an update that answered with the whole object found.
 func (r *Replayer) old(d *Decoded, k Key, req *Request) Object {
 	metadata := metadataOf(d.response)
+	if showsFound(d, req) {
+		return r.exactly(k, stringAt(metadata, "resourceVersion"), stringAt(metadata, "uid"))
+	}
 	s, noop, found := r.history.before(k, stringAt(metadata, "uid"), d.Event.AuditID, revision(d.response), req.Received, req.Completed)
 	if !found {
 		s.Object = missing(NoHistory)
@@ -281,6 +293,14 @@ func (r *Replayer) exactly(k Key, sent, uid string) Object {
 	return s.Object
 }
 
+// wrote is the operation of a request that succeeded.
+func wrote(d *Decoded) Operation {
+	if !succeeded(d.Event) {
+		return ""
+	}
+	return d.Operation
+}
+
 // found is the object that a request found whose response does not show it.
 func (r *Replayer) found(d *Decoded, k Key, req *Request) Object {
 	if req.SubResource == "scale" {
@@ -290,7 +310,7 @@ func (r *Replayer) found(d *Decoded, k Key, req *Request) Object {
 		// A request that named a stale resourceVersion did not come as far as admission.
 		return r.exactly(k, sent, "")
 	}
-	s, ok := r.history.latest(k, d.Event.AuditID, succeeded(d.Event) && d.Operation == Update, req.Received, req.Completed)
+	s, ok := r.history.latest(k, d.Event.AuditID, wrote(d), req.Received, req.Completed)
 	switch {
 	case !ok || s.deleted:
 		return missing(NoHistory)

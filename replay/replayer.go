@@ -55,15 +55,15 @@ var ErrUnknownKind = errors.New("no built-in resource, CRD or discovery document
 // before the objects of their kinds.
 func (r *Replayer) Snapshot(apiVersion, kind string, content map[string]any) error {
 	current := r.resources[0].Resources
-	switch {
-	case kind == "APIGroupDiscoveryList" || kind == "APIResourceList":
+	switch kind {
+	case "APIGroupDiscoveryList", "APIResourceList":
 		next, err := current.WithDiscovery(content)
 		if err != nil {
 			return fmt.Errorf("reading discovery: %w", err)
 		}
 		r.resources[0].Resources = next
 		return nil
-	case kind == "CustomResourceDefinition":
+	case "CustomResourceDefinition":
 		next, err := current.WithCRD(content)
 		if err != nil {
 			return fmt.Errorf("reading CustomResourceDefinition: %w", err)

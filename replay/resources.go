@@ -177,3 +177,13 @@ func (r *Resources) resourcesOf(group string) []*resource {
 	}
 	return nil
 }
+
+// has says whether a resource is known to have a subresource.
+func (r *Resources) has(gvr schema.GroupVersionResource, subresource string) bool {
+	res := r.resource(gvr)
+	if res == nil {
+		return false
+	}
+	_, ok := res.subresources[subresource]
+	return ok
+}

@@ -26,23 +26,27 @@ type Record struct {
 	Owner *Owner `json:"owner,omitempty"`
 }
 
+// Resource is a GroupVersionResource.
 type Resource struct {
 	Group    string `json:"group"`
 	Version  string `json:"version"`
 	Resource string `json:"resource"`
 }
 
+// Kind is a GroupVersionKind.
 type Kind struct {
 	Group   string `json:"group"`
 	Version string `json:"version"`
 	Kind    string `json:"kind"`
 }
 
+// User is who made the request, after impersonation.
 type User struct {
 	Username string   `json:"username"`
 	Groups   []string `json:"groups"`
 }
 
+// Owner is a workload.
 type Owner struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
@@ -74,6 +78,7 @@ type Evaluation struct {
 	Verdicts        []Verdict `json:"verdicts,omitempty"` // what is no pass
 }
 
+// Params names the object that a binding's paramRef found.
 type Params struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`

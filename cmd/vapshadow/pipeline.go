@@ -96,19 +96,19 @@ func (l *skipLog) add(s ingest.Skip) {
 	l.told[s.Reason]++
 	switch n := l.told[s.Reason]; {
 	case n < toldSkips:
-		fmt.Fprintf(l.w, "vapshadow: skipped %s: %s: %s\n", s.At, s.Reason, s.Detail)
+		_, _ = fmt.Fprintf(l.w, "vapshadow: skipped %s: %s: %s\n", s.At, s.Reason, s.Detail)
 	case n == toldSkips:
-		fmt.Fprintf(l.w, "vapshadow: skipped %s: %s: %s (more of these are only counted)\n", s.At, s.Reason, s.Detail)
+		_, _ = fmt.Fprintf(l.w, "vapshadow: skipped %s: %s: %s (more of these are only counted)\n", s.At, s.Reason, s.Detail)
 	}
 }
 
 // leftOut tells of what was refused, for an output that has no place for it.
 func leftOut(w io.Writer, result *pipeline.Result) {
 	for _, r := range result.Refusals {
-		fmt.Fprintf(w, "vapshadow: refused %s\n", r)
+		_, _ = fmt.Fprintf(w, "vapshadow: refused %s\n", r)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(result.Skipped)) {
-		fmt.Fprintf(w, "vapshadow: skipped %d in all: %s\n", result.Skipped[reason], reason)
+		_, _ = fmt.Fprintf(w, "vapshadow: skipped %d in all: %s\n", result.Skipped[reason], reason)
 	}
 }
 

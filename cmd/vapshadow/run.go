@@ -83,6 +83,7 @@ Exit codes:
 	root.SetHelpCommand(newHelpCommand(root))
 	root.AddCommand(
 		newReplayCommand(env, s, replay),
+		newExplainCommand(s),
 		newVersionCommand(s),
 		newCompletionCommand(s),
 	)

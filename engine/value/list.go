@@ -28,7 +28,7 @@ func (l *listView) Size() ref.Val { return types.Int(l.value.Len()) }
 func (l *listView) Get(index ref.Val) ref.Val {
 	i, ok := index.(types.Int)
 	if !ok {
-		return types.ValOrErr(index, "unsupported index type: %s", goType(index))
+		return types.ValOrErr(index, "unsupported index type: %T", index)
 	}
 	if i < 0 || int(i) >= l.value.Len() {
 		return types.NewErr("index out of bounds: %d", i)

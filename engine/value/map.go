@@ -41,7 +41,7 @@ func (m *mapView) Size() ref.Val { return types.Int(m.value.Len()) }
 func (m *mapView) Find(key ref.Val) (ref.Val, bool) {
 	k, ok := key.(types.String)
 	if !ok {
-		return types.ValOrErr(key, "unsupported map key type: %s", goType(key)), false
+		return types.ValOrErr(key, "unsupported map key type: %T", key), false
 	}
 	name := string(k)
 	if m.plain != nil {

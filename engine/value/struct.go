@@ -73,7 +73,7 @@ func (s *structView) names() []string {
 func (s *structView) Find(key ref.Val) (ref.Val, bool) {
 	name, ok := key.(types.String)
 	if !ok {
-		return types.ValOrErr(key, "unsupported map key type: %s", goType(key)), true
+		return types.ValOrErr(key, "unsupported map key type: %T", key), true
 	}
 	i, ok := s.fields.byName[string(name)]
 	if !ok {

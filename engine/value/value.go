@@ -10,6 +10,7 @@ package value
 
 import (
 	"reflect"
+	"strings"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -32,22 +33,16 @@ func OfStruct(object any) ref.Val {
 	return shapeOf(v.Type()).value(v)
 }
 
-// goType names the Go type of a value as it stands in the apiserver's errors.
-func goType(v ref.Val) string {
-	switch v.(type) {
-	case *jsonMap:
-		return "*types.baseMap"
-	case *jsonList:
-		return "*types.baseList"
-	case *structView:
-		return "*common.reflectSchemalessTypedStruct"
-	case *mapView:
-		return "*common.reflectSchemalessTypedMap"
-	case *listView:
-		return "*common.reflectSchemalessTypedList"
-	case nil:
-		return "<nil>"
-	default:
-		return reflect.TypeOf(v).String()
-	}
-}
+// Message gives the text of an error the Go types that it would name in the apiserver: where an expression takes a map
+// for a list or a key, some errors of cel-go's, and its panics, print the Go type of the view.
+func Message(text string) string { return upstream.Replace(text) }
+
+var upstream = strings.NewReplacer(
+	typeName[jsonMap](), "*types.baseMap",
+	typeName[jsonList](), "*types.baseList",
+	typeName[structView](), "*common.reflectSchemalessTypedStruct",
+	typeName[mapView](), "*common.reflectSchemalessTypedMap",
+	typeName[listView](), "*common.reflectSchemalessTypedList",
+)
+
+func typeName[T any]() string { return reflect.TypeFor[*T]().String() }

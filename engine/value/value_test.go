@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
+
+	"github.com/vapshadow/vapshadow/engine/value"
 )
 
 var compiler = plugincel.NewCompiler(environment.MustBaseEnvSet(version.MajorMinor(1, 37)))
@@ -52,10 +54,10 @@ type outcome struct {
 
 func evaluate(tb testingT, program cel.Program, variables map[string]any) outcome {
 	tb.Helper()
-	value, details, err := program.Eval(variables)
-	out := outcome{Value: render(value)}
+	result, details, err := program.Eval(variables)
+	out := outcome{Value: render(result)}
 	if err != nil {
-		out = outcome{Err: err.Error()}
+		out = outcome{Err: value.Message(err.Error())}
 	}
 	if details == nil || details.ActualCost() == nil {
 		tb.Fatal("The evaluation was not charged.")

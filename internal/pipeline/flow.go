@@ -35,6 +35,10 @@ type flow struct {
 	replayer *replay.Replayer
 	decide   func(*replay.Request) (engine.Decision, error)
 	result   *Result
+	// each is called with each batch once the one after it is observed; nil stands for evaluate.
+	each func(context.Context, *batch) error
+	// compare is called with each event of the period and what it came to, in the order of the log; nil is allowed.
+	compare func(*replay.Decoded, []*sink.Record)
 }
 
 type batch struct {
@@ -123,6 +127,10 @@ func (f *flow) decode(b *batch) {
 // sequence observes each batch and then evaluates the one before it: when a request is rebuilt, what was logged shortly
 // after it is known.
 func (f *flow) sequence(ctx context.Context, batches <-chan *batch) error {
+	each := f.each
+	if each == nil {
+		each = f.evaluate
+	}
 	var before *batch
 	for b := range batches {
 		<-b.decoded
@@ -130,12 +138,12 @@ func (f *flow) sequence(ctx context.Context, batches <-chan *batch) error {
 		for _, d := range b.events {
 			f.replayer.Observe(d)
 		}
-		if err := f.evaluate(ctx, before); err != nil {
+		if err := each(ctx, before); err != nil {
 			return err
 		}
 		before = b
 	}
-	return f.evaluate(ctx, before)
+	return each(ctx, before)
 }
 
 func (f *flow) count(b *batch) {
@@ -176,12 +184,15 @@ func (f *flow) evaluate(ctx context.Context, b *batch) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	for _, of := range records {
+	for i, of := range records {
 		for _, r := range of {
 			f.result.Requests++
 			if err := f.cfg.Records(r); err != nil {
 				return err
 			}
+		}
+		if f.compare != nil && f.within(b.events[i].Event.StageTimestamp) {
+			f.compare(b.events[i], of)
 		}
 	}
 	f.progress()
@@ -191,8 +202,7 @@ func (f *flow) evaluate(ctx context.Context, b *batch) error {
 // admit counts an event and says whether it is an admission request within the period.
 func (f *flow) admit(d *replay.Decoded) bool {
 	at := d.Event.StageTimestamp
-	switch {
-	case !f.cfg.Since.IsZero() && at.Before(f.cfg.Since), !f.cfg.Until.IsZero() && !at.Before(f.cfg.Until):
+	if !f.within(at) {
 		f.result.OutOfPeriod++
 		return false
 	}
@@ -203,6 +213,11 @@ func (f *flow) admit(d *replay.Decoded) bool {
 	}
 	f.result.Admissions++
 	return true
+}
+
+// within says whether a moment is in the period that was asked for.
+func (f *flow) within(at time.Time) bool {
+	return (f.cfg.Since.IsZero() || !at.Before(f.cfg.Since)) && (f.cfg.Until.IsZero() || at.Before(f.cfg.Until))
 }
 
 func (f *flow) period(at time.Time) {

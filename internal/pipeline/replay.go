@@ -83,7 +83,7 @@ func Replay(ctx context.Context, cfg ReplayConfig) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer source.Close()
+	defer func() { _ = source.Close() }() // It was only read.
 	f := &flow{cfg: cfg, source: source, replayer: replayer, decide: fixed(eng), result: result}
 	if len(cfg.Policies) > 0 {
 		result.Pairs = eng.Pairs()

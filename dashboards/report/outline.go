@@ -1,0 +1,71 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Outline is text in indented lines, set 100 columns wide. What it is given may come from the log: it is made fit for a
+// terminal.
+type Outline struct{ out strings.Builder }
+
+// indent is how far one level of an Outline is set in.
+const indent = 2
+
+// Break leaves a line empty.
+func (o *Outline) Break() { o.out.WriteString("\n") }
+
+// Line writes a paragraph; its second line and those after are set in once more.
+func (o *Outline) Line(level int, format string, args ...any) {
+	margin := strings.Repeat(" ", indent*level)
+	for i, line := range wrap(clean(fmt.Sprintf(format, args...)), lineWidth-len(margin)-indent) {
+		if i == 1 {
+			margin += strings.Repeat(" ", indent)
+		}
+		o.line(margin + line)
+	}
+}
+
+// Item writes a paragraph beside a label, which takes width columns. An empty text writes nothing.
+func (o *Outline) Item(level, width int, label, text string) {
+	if text = clean(text); text == "" {
+		return
+	}
+	margin := strings.Repeat(" ", indent*level)
+	label = clean(label)
+	for _, line := range wrap(text, lineWidth-len(margin)-width) {
+		o.line(fmt.Sprintf("%s%-*s%s", margin, width, label, line))
+		label = ""
+	}
+}
+
+// Verbatim writes lines as they are, but for what a terminal should not be sent, and cuts those that are too long.
+func (o *Outline) Verbatim(level int, text string) {
+	margin := strings.Repeat(" ", indent*level)
+	for line := range strings.Lines(text) {
+		words := strings.Split(strings.TrimRight(line, "\n"), " ")
+		for i, word := range words {
+			words[i] = clean(word)
+		}
+		o.line(short(margin+strings.Join(words, " "), lineWidth))
+	}
+}
+
+// line writes one line; a word that is wider than the line is cut up.
+func (o *Outline) line(s string) {
+	margin := s[:len(s)-len(strings.TrimLeft(s, " "))]
+	for utf8.RuneCountInString(s) > lineWidth && len(margin) < lineWidth/2 {
+		runes := []rune(s)
+		o.out.WriteString(strings.TrimRight(string(runes[:lineWidth]), " ") + "\n")
+		s = margin + string(runes[lineWidth:])
+	}
+	o.out.WriteString(strings.TrimRight(s, " ") + "\n")
+}
+
+// WriteTo writes the outline.
+func (o *Outline) WriteTo(w io.Writer) (int64, error) {
+	n, err := io.WriteString(w, o.out.String())
+	return int64(n), err
+}

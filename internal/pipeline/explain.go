@@ -1,0 +1,164 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/vapshadow/vapshadow/engine"
+	"github.com/vapshadow/vapshadow/ingest/file"
+	"github.com/vapshadow/vapshadow/replay"
+)
+
+// What an explanation is made of, for those that write it.
+type (
+	Explanation          = engine.Explanation
+	ExplainedMatch       = engine.ExplainedMatch
+	ExplainedPolicy      = engine.ExplainedPolicy
+	ExplainedBinding     = engine.ExplainedBinding
+	ExplainedEvaluation  = engine.ExplainedEvaluation
+	ExplainedPhase       = engine.ExplainedPhase
+	ExplainedExpression  = engine.ExplainedExpression
+	ExplainedUnknownPart = engine.ExplainedUnknown
+)
+
+// Explained is one event of the log, and how each policy came to its verdicts on the requests that it stands for.
+type Explained struct {
+	AuditID string `json:"auditID"`
+	// At is where the event was found.
+	At                string `json:"at"`
+	KubernetesVersion string `json:"kubernetesVersion"`
+	// Requests are several for a deletecollection, one an object; none where it found nothing to delete.
+	Requests []Explanation `json:"requests"`
+	// Refused are the policies and bindings that an apiserver would refuse.
+	Refused  []string `json:"refused,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Explain finds the admission request with an audit ID in the log, and tells how each policy came to its verdict on it.
+// It reads the log up to a batch after the event: what was before, and what went on meanwhile, is part of the answer. An
+// audit ID that is not there gives a NotFoundError.
+func Explain(ctx context.Context, cfg ReplayConfig, auditID string) (*Explained, error) {
+	result := &Result{NotAdmission: map[string]int64{}, Skipped: map[string]int64{}, ClusterIgnored: map[string]int64{}}
+	replayer := replay.New(replay.Config{Minor: cfg.Minor, HistoryBytes: cfg.HistoryBytes})
+	eng, err := load(cfg, replayer, result)
+	if err != nil {
+		return nil, err
+	}
+	source, err := file.Open(cfg.AuditLog, file.Options{Stdin: cfg.Stdin})
+	if err != nil {
+		return nil, err
+	}
+	defer source.Close()
+	x := &explainer{
+		replayer: replayer, fixed: len(cfg.Policies) > 0, policies: newTimeline(cfg.Minor, eng), notFound: NotFoundError{AuditID: auditID},
+		out: &Explained{AuditID: auditID, KubernetesVersion: fmt.Sprintf("1.%d", cfg.Minor), Requests: []Explanation{}},
+	}
+	f := &flow{cfg: cfg, source: source, replayer: replayer, result: result, each: x.look}
+	switch err := f.run(ctx); {
+	case errors.Is(err, errExplained):
+	case err != nil:
+		return nil, err
+	default:
+		x.notFound.Events = result.Events
+		for _, n := range result.Skipped {
+			x.notFound.Skipped += n
+		}
+		return nil, &x.notFound
+	}
+	x.out.Refused, x.out.Warnings = result.Refusals, append(result.Warnings, x.policies.notes...)
+	return x.out, nil
+}
+
+// errExplained ends the reading of the log.
+var errExplained = errors.New("the request is explained")
+
+// explainer looks for an event.
+type explainer struct {
+	replayer *replay.Replayer
+	// fixed: the policies are given, and stay as they are whatever the log shows.
+	fixed    bool
+	policies *timeline
+	notFound NotFoundError
+	out      *Explained
+}
+
+// look looks for the event in a batch.
+func (x *explainer) look(ctx context.Context, b *batch) error {
+	if b == nil {
+		return ctx.Err()
+	}
+	for _, d := range b.events {
+		switch {
+		case d.Event.AuditID != x.out.AuditID:
+		case d.Operation == "":
+			x.notFound.add(d)
+		default:
+			return x.explain(d)
+		}
+	}
+	return ctx.Err()
+}
+
+func (x *explainer) explain(d *replay.Decoded) error {
+	x.out.At = d.Event.At.String()
+	for _, req := range x.replayer.Requests(d) {
+		if x.fixed {
+			x.out.Requests = append(x.out.Requests, x.policies.engines[0].Explain(req))
+			continue
+		}
+		explanation, err := x.policies.explain(req)
+		if err != nil {
+			return err
+		}
+		x.out.Requests = append(x.out.Requests, explanation)
+	}
+	return errExplained
+}
+
+// explain does what evaluate does, and tells how.
+func (t *timeline) explain(req *replay.Request) (engine.Explanation, error) {
+	engines, touched, err := t.at(req.View, req.View.Policies())
+	if err != nil {
+		return engine.Explanation{}, err
+	}
+	if len(touched) == 0 {
+		return engines[0].Explain(req), nil
+	}
+	states := make([]engine.Explanation, len(engines))
+	for i, e := range engines {
+		states[i] = e.Explain(req)
+	}
+	return engine.ExplainChanging(states, touched), nil
+}
+
+// Only leaves out all policies but those named. A name that is no policy's is an error.
+func (x *Explained) Only(names []string) error {
+	for i := range x.Requests {
+		r := &x.Requests[i]
+		known := map[string]bool{}
+		for _, p := range r.Policies {
+			known[p.Policy] = true
+		}
+		for _, o := range r.Others {
+			known[o.Policy] = true
+		}
+		for _, name := range names {
+			if !known[name] {
+				return fmt.Errorf("there is no policy %q when the request is made: look for it in --policies and --cluster%s", name, x.refusal())
+			}
+		}
+		r.Policies = slices.DeleteFunc(r.Policies, func(p ExplainedPolicy) bool { return !slices.Contains(names, p.Policy) })
+		r.Others = slices.DeleteFunc(r.Others, func(o engine.OtherPolicy) bool { return !slices.Contains(names, o.Policy) })
+	}
+	return nil
+}
+
+func (x *Explained) refusal() string {
+	if len(x.Refused) == 0 {
+		return ""
+	}
+	return "; refused were: " + strings.Join(x.Refused, "; ")
+}

@@ -1,0 +1,136 @@
+package replay
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/vapshadow/vapshadow/ingest"
+)
+
+// A request's body shows the object as the apiserver decoded it: defaulted, but before mutating admission and before
+// the resource's own strategy filled in the rest. For the kinds below it is known what those add. All else in them is
+// presumed to be as sent, unless a webhook says that it changed the object.
+//
+// The fields, by kind, that may be added to or changed on the way from the body of a create to validating admission,
+// besides the metadata of addedMetadata and the status.
+var addedOnCreate = map[string][]string{
+	"/ConfigMap": {}, "/Endpoints": {}, "/Event": {}, "/Secret": {}, "/ServiceAccount": {},
+	"/Namespace":                                   {"spec", "metadata.labels"},
+	"/Node":                                        {"spec.taints"},
+	"/PersistentVolumeClaim":                       {"metadata.finalizers", "spec.storageClassName"},
+	"/Service":                                     {"spec.clusterIP", "spec.clusterIPs", "spec.ipFamilies", "spec.ipFamilyPolicy", "spec.ports", "spec.healthCheckNodePort"},
+	"/Pod":                                         podAdded,
+	"apps/ControllerRevision":                      {},
+	"apps/DaemonSet":                               {"metadata.annotations"},
+	"apps/Deployment":                              {},
+	"apps/ReplicaSet":                              {},
+	"apps/StatefulSet":                             {},
+	"autoscaling/HorizontalPodAutoscaler":          {},
+	"batch/CronJob":                                {},
+	"batch/Job":                                    {"spec.selector", "spec.template.metadata", "spec.manualSelector"},
+	"coordination.k8s.io/Lease":                    {},
+	"discovery.k8s.io/EndpointSlice":               {},
+	"networking.k8s.io/IPAddress":                  {},
+	"networking.k8s.io/Ingress":                    {"spec.ingressClassName", "metadata.annotations"},
+	"networking.k8s.io/NetworkPolicy":              {},
+	"policy/PodDisruptionBudget":                   {},
+	"rbac.authorization.k8s.io/ClusterRole":        {},
+	"rbac.authorization.k8s.io/Role":               {},
+	"rbac.authorization.k8s.io/RoleBinding":        {},
+	"rbac.authorization.k8s.io/ClusterRoleBinding": {},
+}
+
+// podAdded is what the admission plugins that are on by default may do to a pod.
+var podAdded = []string{
+	"metadata.annotations", "spec.volumes", "spec.containers.*.volumeMounts", "spec.containers.*.resources",
+	"spec.initContainers.*.volumeMounts", "spec.initContainers.*.resources", "spec.tolerations",
+	"spec.serviceAccountName", "spec.serviceAccount", "spec.imagePullSecrets", "spec.priority", "spec.priorityClassName",
+	"spec.preemptionPolicy", "spec.overhead", "spec.nodeSelector", "spec.runtimeClassName", "spec.schedulingGates",
+}
+
+var (
+	addedMetadata   = []string{"uid", "creationTimestamp", "generation", "managedFields"}
+	changedMetadata = []string{"generation", "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds"}
+	// wipedMetadata is taken off the object of a create before admission.
+	wipedMetadata = map[string]any{"deletionTimestamp": nil, "deletionGracePeriodSeconds": nil, "selfLink": nil}
+)
+
+// sent is the object of a create or an update whose response does not show it, as far as the request's body tells.
+func (r *Replayer) sent(d *Decoded, req *Request, because Reason) Object {
+	added, known := addedOnCreate[req.Kind.Group+"/"+req.Kind.Kind]
+	if _, custom := req.View.resources.Custom(req.Resource); custom {
+		known = true
+	}
+	switch {
+	case !known || req.SubResource != "" || d.Event.Verb == "patch" || !isObject(d.request):
+		return missing(because)
+	case stringAt(d.request, "apiVersion") != req.Kind.GroupVersion().String():
+		return missing(because)
+	case !reached(d.Event):
+		return missing(because)
+	case mutated(d.Event) || len(r.history.names("admissionregistration.k8s.io", "mutatingadmissionpolicybindings", "")) > 0:
+		return missing(Mutated)
+	}
+	object := Object{Evidence: Evidence{Level: Presumed}, Content: d.request}
+	add := func(path ...string) {
+		object.Unknown = append(object.Unknown, Unknown{Path: path, Because: because})
+	}
+	if _, hasStatus := d.request["status"]; hasStatus || req.View.resources.has(req.Resource, "status") {
+		add("status")
+	}
+	metadata := changedMetadata
+	if req.Operation == Create {
+		changes := map[string]any{"namespace": req.Namespace, "name": req.Name}
+		maps.Copy(changes, wipedMetadata)
+		object.Content = withMetadata(d.request, changes)
+		metadata = addedMetadata
+		if req.Name == "" {
+			add("metadata", "name")
+		}
+		for _, path := range added {
+			add(strings.Split(path, ".")...)
+		}
+	} else {
+		for _, field := range []string{"uid", "creationTimestamp", "resourceVersion"} {
+			if metadataOf(d.request)[field] == nil {
+				add("metadata", field)
+			}
+		}
+		if req.Kind.Group == "" && req.Kind.Kind == "Service" {
+			for _, path := range added {
+				add(strings.Split(path, ".")...)
+			}
+		}
+	}
+	for _, field := range metadata {
+		add("metadata", field)
+	}
+	return object
+}
+
+// reached says whether a request is known to have come as far as policies. One that fails may have been stopped before:
+// by validation, by quota, by a conflict.
+func reached(ev *ingest.Event) bool {
+	if succeeded(ev) {
+		return true
+	}
+	message := ""
+	if ev.ResponseStatus != nil {
+		message = ev.ResponseStatus.Message
+	}
+	return strings.Contains(message, "ValidatingAdmissionPolicy '") ||
+		code(ev) == 409 && ev.Verb == "create" && strings.Contains(message, "already exists")
+}
+
+const mutationAnnotation = "mutation.webhook.admission.k8s.io/"
+
+// mutated says whether a webhook changed the object. The apiserver notes it at every audit level.
+// https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#monitoring-admission-webhooks
+func mutated(ev *ingest.Event) bool {
+	for key, value := range ev.Annotations {
+		if strings.HasPrefix(key, mutationAnnotation) && strings.Contains(value, `"mutated":true`) {
+			return true
+		}
+	}
+	return false
+}
