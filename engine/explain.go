@@ -15,8 +15,8 @@ type Explanation struct {
 	// Inputs tells how each input is known.
 	Inputs []ExplainedInput `json:"inputs"`
 	// Object and OldObject are as admission saw them, as far as they are known.
-	Object    map[string]any `json:"object"`
-	OldObject map[string]any `json:"oldObject"`
+	Object    map[string]any `json:"object,omitempty"`
+	OldObject map[string]any `json:"oldObject,omitempty"`
 	// Policies are those whose resourceRules could match, by name.
 	Policies []ExplainedPolicy `json:"policies"`
 	// Others are the policies that were not looked at, by name.
@@ -134,7 +134,7 @@ func (e *Engine) Explain(req *replay.Request) Explanation {
 	x := Explanation{
 		Request: explainRequest(req), Inputs: explainInputs(newScope(e, req)),
 		Object: masked(req.Object.Content, req), OldObject: masked(req.OldObject.Content, req),
-		Annotations: d.Annotations, Decision: d,
+		Policies: []ExplainedPolicy{}, Annotations: d.Annotations, Decision: d,
 	}
 	looked := map[string]bool{}
 	for _, p := range t.policies {
@@ -220,7 +220,7 @@ func ExplainChanging(states []Explanation, touched map[string]bool) Explanation 
 	out := states[0]
 	out.Decision = Changing(decisions, touched)
 	out.Annotations = out.Decision.Annotations
-	out.Policies = nil
+	out.Policies = []ExplainedPolicy{}
 	for i, x := range states {
 		for _, p := range x.Policies {
 			if touched[p.Policy] {

@@ -41,12 +41,12 @@ func sizeOf(v ref.Val) string {
 	case *lazy.MapValue:
 		return ""
 	case types.String:
-		return fmt.Sprintf(" %d bytes", len(x))
+		return fmt.Sprintf(", %d bytes", len(x))
 	case types.Bytes:
-		return fmt.Sprintf(" %d bytes", len(x))
+		return fmt.Sprintf(", %d bytes", len(x))
 	case traits.Sizer:
 		if n, ok := x.Size().(types.Int); ok {
-			return fmt.Sprintf(" %d entries", n)
+			return fmt.Sprintf(", %d entries", n)
 		}
 	}
 	return ""

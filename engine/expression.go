@@ -18,6 +18,8 @@ type expression struct {
 	exact cel.Program
 	// inputs are those that it can read, through variables too.
 	inputs inputSet
+	// keyed are those of which it reads what an expression chooses: object.metadata.labels[params.key].
+	keyed inputSet
 	// output is the type that it evaluates to.
 	output *cel.Type
 

@@ -109,16 +109,25 @@ func (p *phase) program(e *expression) (cel.Program, error) {
 	return e.unknowing()
 }
 
-// broken says whether an evaluation with unknown inputs ended in a panic of cel-go's: some of its functions and cost
-// trackers do not expect unknown arguments. The value is unknown then.
+// broken says what an evaluation with unknown inputs hangs on whose error would not be that of the whole inputs: a panic
+// of cel-go's, some of whose functions and cost trackers do not expect unknown arguments; the limit of a call, which an
+// operand may have spent that the whole inputs would have passed over; and the error of a key, which cel-go resolves
+// before it looks whether what the key is for is known.
 func (p *phase) broken(e *expression, err error) *types.Unknown {
-	var celErr *types.Err
-	var cancelled interpreter.EvalCancelledError
-	if err == nil || e.inputs&p.act.unknown == 0 || errors.As(err, &celErr) || errors.As(err, &cancelled) {
+	if err == nil || e.inputs&p.act.unknown == 0 {
 		return nil
 	}
+	on := e.inputs & p.act.unknown
+	var celErr *types.Err
+	var cancelled interpreter.EvalCancelledError
+	switch {
+	case errors.As(err, &cancelled):
+		return types.NewUnknown(0, types.NewAttributeTrail(costUnknown))
+	case errors.As(err, &celErr):
+		on &= e.keyed
+	}
 	for name, input := range inputNames {
-		if input&e.inputs&p.act.unknown != 0 {
+		if input&on != 0 {
 			return types.NewUnknown(0, types.NewAttributeTrail(name))
 		}
 	}

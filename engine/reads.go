@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	celast "github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
 	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
 )
 
@@ -38,6 +39,38 @@ func (e *expression) names() (set inputSet, vars []string) {
 	return set, vars
 }
 
+// chosen are the inputs of which an expression reads what another expression chooses. Where that is a variable they can
+// be any of those that the expression reads.
+func (e *expression) chosen() (set inputSet) {
+	if e == nil || e.ast == nil {
+		return 0
+	}
+	celast.PreOrderVisit(e.ast.NativeRep().Expr(), celast.NewExprVisitor(func(node celast.Expr) {
+		if node.Kind() != celast.CallKind {
+			return
+		}
+		call := node.AsCall()
+		if f := call.FunctionName(); (f == operators.Index || f == operators.OptIndex) && call.Args()[1].Kind() != celast.LiteralKind {
+			set |= e.named(call.Args()[0])
+		}
+	}))
+	return set
+}
+
+// named are the inputs that a part of the expression names.
+func (e *expression) named(part celast.Expr) (set inputSet) {
+	celast.PreOrderVisit(part, celast.NewExprVisitor(func(node celast.Expr) {
+		if node.Kind() != celast.IdentKind {
+			return
+		}
+		name, _, _ := strings.Cut(node.AsIdent(), ".")
+		if set |= inputNames[name]; name == plugincel.VariableVarName {
+			set |= e.inputs
+		}
+	}))
+	return set
+}
+
 // findInputs finds out what each expression of the policy can read, through variables too.
 func (c *compiled) findInputs() {
 	of := map[string]inputSet{}
@@ -56,6 +89,7 @@ func (c *compiled) findInputs() {
 			}
 		}
 		e.inputs = set
+		e.keyed = e.chosen()
 		c.read |= set
 	}
 	for _, v := range c.variables {

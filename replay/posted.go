@@ -79,8 +79,9 @@ func (r *Replayer) sent(d *Decoded, req *Request, because Reason) Object {
 		add("status")
 	}
 	metadata := changedMetadata
+	object.Content = withMetadata(d.request, map[string]any{"namespace": namespaceOf(req)})
 	if req.Operation == Create {
-		changes := map[string]any{"namespace": req.Namespace, "name": req.Name}
+		changes := map[string]any{"namespace": namespaceOf(req), "name": req.Name}
 		maps.Copy(changes, wipedMetadata)
 		object.Content = withMetadata(d.request, changes)
 		metadata = addedMetadata
@@ -106,6 +107,15 @@ func (r *Replayer) sent(d *Decoded, req *Request, because Reason) Object {
 		add("metadata", field)
 	}
 	return object
+}
+
+// namespaceOf is the namespace that the apiserver writes into an object whose body leaves it to the URI; nil for one
+// that is in none. A Namespace is not in itself, though its requests are.
+func namespaceOf(req *Request) any {
+	if namespaced, ok := req.View.resources.Namespaced(req.Resource); ok && !namespaced || req.Namespace == "" {
+		return nil
+	}
+	return req.Namespace
 }
 
 // reached says whether a request is known to have come as far as policies. One that fails may have been stopped before:

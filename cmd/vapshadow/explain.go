@@ -121,7 +121,7 @@ func (f *explainFlags) run(ctx context.Context, s stdio) error {
 func (f *explainFlags) write(w io.Writer, x *pipeline.Explained) error {
 	if f.output.value == "text" {
 		o := &report.Outline{}
-		explanation{Outline: o, objects: !f.noObjects}.all(x)
+		explanation{Outline: o, objects: !f.noObjects, told: map[string]bool{}}.all(x)
 		_, err := o.WriteTo(w)
 		return err
 	}

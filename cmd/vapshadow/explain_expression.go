@@ -64,27 +64,12 @@ func (o explanation) came(level int, x *pipeline.ExplainedExpression) {
 	case x.Error != "":
 		o.Item(level, expressionWidth, "error", x.Error+cost)
 	case len(x.Unknown) > 0:
-		o.Item(level, expressionWidth, "unknown", "hangs on "+hangsOn(x.Unknown, string(x.Because))+cost)
-	case strings.HasPrefix(x.Value, x.Type+"("):
-		o.Item(level, expressionWidth, "is", x.Value+cost)
+		o.Item(level, expressionWidth, "unknown", "hangs on "+o.hangsOn(x.Unknown, string(x.Because))+cost)
+	case strings.HasPrefix(x.Value, "(masked)"):
+		o.Item(level, expressionWidth, "is", x.Type+" "+x.Value+cost)
 	default:
-		o.Item(level, expressionWidth, "is", x.Value+" "+typeShown(x)+cost)
+		o.Item(level, expressionWidth, "is", x.Value+cost)
 	}
-}
-
-// typeShown is the type of a value that does not show it.
-func typeShown(x *pipeline.ExplainedExpression) string {
-	switch x.Type {
-	case "bool", "int", "null_type", "double":
-		if !strings.HasPrefix(x.Value, "(masked)") {
-			return ""
-		}
-	case "string":
-		if strings.HasPrefix(x.Value, `"`) {
-			return ""
-		}
-	}
-	return ": " + x.Type
 }
 
 // unlisted writes verdicts that no validation shows: those of an error that came before the validations, or after.
@@ -98,7 +83,7 @@ func (o explanation) unlisted(level int, e *pipeline.ExplainedEvaluation) {
 			text += ": " + v.Message
 		}
 		if len(v.Unknown) > 0 {
-			text += ": hangs on " + hangsOn(v.Unknown, string(v.Because))
+			text += ": hangs on " + o.hangsOn(v.Unknown, string(v.Because))
 		}
 		o.Line(level, "%s", text)
 	}

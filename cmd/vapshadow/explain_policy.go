@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,8 +36,25 @@ func (o explanation) verdicts(x *pipeline.Explanation) {
 		o.Line(0, "Audit annotations that the apiserver would have written")
 	}
 	for _, key := range slices.Sorted(maps.Keys(x.Annotations)) {
-		o.Line(1, "%s: %s", key, x.Annotations[key])
+		o.Line(1, "%s: %s", key, annotated(key, x.Annotations[key]))
 	}
+}
+
+// annotated is the value of an annotation; that of validation_failure, which is JSON, in words.
+func annotated(key, value string) string {
+	var failures []struct {
+		Policy          string `json:"policy"`
+		Binding         string `json:"binding"`
+		ExpressionIndex int    `json:"expressionIndex"`
+	}
+	if !strings.HasSuffix(key, "/validation_failure") || json.Unmarshal([]byte(value), &failures) != nil {
+		return value
+	}
+	names := make([]string, len(failures))
+	for i, f := range failures {
+		names[i] = fmt.Sprintf("validation %d of %s (binding %s)", f.ExpressionIndex, f.Policy, f.Binding)
+	}
+	return strings.Join(names, ", ")
 }
 
 func these(names []string, one, many string) string {
@@ -55,7 +73,7 @@ func (o explanation) policy(p *pipeline.ExplainedPolicy) {
 		head += fmt.Sprintf(", as it was after %d of the writes that were under way (which state decided is not known)", *p.State)
 	}
 	o.Line(0, "%s", head)
-	o.Line(1, "matchConstraints %s", matching(&p.Match))
+	o.Line(1, "matchConstraints %s", o.matching(&p.Match))
 	for i := range p.Evaluations {
 		o.evaluation(1, &p.Evaluations[i])
 	}
@@ -65,7 +83,7 @@ func (o explanation) policy(p *pipeline.ExplainedPolicy) {
 }
 
 // matching says whether something matched, and why.
-func matching(m *pipeline.ExplainedMatch) string {
+func (o explanation) matching(m *pipeline.ExplainedMatch) string {
 	var out string
 	switch m.Result {
 	case "Yes":
@@ -82,7 +100,7 @@ func matching(m *pipeline.ExplainedMatch) string {
 			out += fmt.Sprintf("[%d]", *m.Rule)
 		}
 	case "Unknown":
-		return fmt.Sprintf("may match or not: %s hangs on %s, %s", m.By, strings.Join(m.Unknown, ", "), reason(string(m.Because)))
+		return fmt.Sprintf("may match or not, by %s: hangs on %s: %s", m.By, strings.Join(m.Unknown, ", "), o.reason(string(m.Because)))
 	default:
 		out = "cannot be matched"
 	}
@@ -95,7 +113,7 @@ func matching(m *pipeline.ExplainedMatch) string {
 func (o explanation) binding(b *pipeline.ExplainedBinding) {
 	o.Line(1, "Binding %s [%s]", b.Binding, strings.Join(b.ValidationActions, ", "))
 	if b.Match.By != "" || b.Match.Detail != "" || b.Match.Result != "Yes" {
-		o.Line(2, "matchResources %s", matching(&b.Match))
+		o.Line(2, "matchResources %s", o.matching(&b.Match))
 	}
 	if b.Params != nil && *b.Params == 0 && len(b.Evaluations) == 0 {
 		o.Line(2, "paramRef finds no params, and parameterNotFoundAction is Allow: nothing is evaluated")
@@ -107,7 +125,7 @@ func (o explanation) binding(b *pipeline.ExplainedBinding) {
 
 func (o explanation) evaluation(level int, e *pipeline.ExplainedEvaluation) {
 	if p := e.Params; p != nil {
-		o.Line(level, "params %s: %s", path(p.Namespace, p.Name), known(string(p.Level), string(p.Because), false))
+		o.Line(level, "params %s: %s", path(p.Namespace, p.Name), o.known(string(p.Level), string(p.Because), false))
 		o.unknownParts(level+1, 0, p.Unknown)
 	}
 	o.Line(level, "%s", headline(e))
@@ -118,7 +136,7 @@ func (o explanation) evaluation(level int, e *pipeline.ExplainedEvaluation) {
 		}
 	}
 	if len(e.Unknown) > 0 {
-		o.Line(level, "hangs on %s", hangsOn(e.Unknown, string(e.Because)))
+		o.Line(level, "hangs on %s", o.hangsOn(e.Unknown, string(e.Because)))
 	}
 	o.phase(level, "match condition", e.MatchConditions)
 	o.phase(level, "validation", e.Validations)
@@ -160,9 +178,15 @@ func headline(e *pipeline.ExplainedEvaluation) string {
 	return out
 }
 
-func hangsOn(on []string, because string) string {
-	if because == "" {
-		return strings.Join(on, ", ")
+func (o explanation) hangsOn(on []string, because string) string {
+	var once []string
+	for _, attribute := range on {
+		if !slices.Contains(once, attribute) {
+			once = append(once, attribute)
+		}
 	}
-	return strings.Join(on, ", ") + ": " + reason(because)
+	if because == "" {
+		return strings.Join(once, ", ")
+	}
+	return strings.Join(once, ", ") + ": " + o.reason(because)
 }

@@ -17,13 +17,15 @@ import (
 type explanation struct {
 	*report.Outline
 	objects bool
+	// told are the reasons whose advice was given: once is enough.
+	told map[string]bool
 }
 
 // besides is how wide the labels of a request and its inputs are.
 const besides = 17
 
 func (o explanation) all(x *pipeline.Explained) {
-	o.Line(0, "Audit ID %s, at %s, as a kube-apiserver %s", x.AuditID, x.At, x.KubernetesVersion)
+	o.Line(0, "Audit ID %s, at %s, Kubernetes %s", x.AuditID, x.At, x.KubernetesVersion)
 	for _, refused := range x.Refused {
 		o.Line(0, "Refused, and not evaluated: %s", refused)
 	}
@@ -49,7 +51,7 @@ func (o explanation) request(x *pipeline.Explanation) {
 	resource := path(r.Resource.Group, r.Resource.Version, r.Resource.Resource, r.SubResource)
 	o.Line(0, "%s %s %s", r.Operation, resource, path(r.Namespace, r.Name))
 	if r.OrCreate {
-		o.Item(1, besides, "", "or CREATE: it failed, and whether the object was there is not known")
+		o.Item(1, besides, "operation", "UPDATE or CREATE: it failed, and whether the object was there is not known")
 	}
 	kind := path(r.Kind.Group, r.Kind.Version, r.Kind.Kind)
 	if kind == "" {
@@ -61,7 +63,9 @@ func (o explanation) request(x *pipeline.Explanation) {
 	o.Item(1, besides, "groups", strings.Join(r.User.Groups, ", "))
 	o.Item(1, besides, "user agent", r.UserAgent)
 	o.Item(1, besides, "dryRun", fmt.Sprint(r.DryRun))
-	o.Item(1, besides, "options", compactJSON(r.Options))
+	if r.Options != nil {
+		o.Item(1, besides, "options", compactJSON(r.Options))
+	}
 	o.Item(1, besides, "stageTimestamp", r.StageTimestamp.Format(time.RFC3339Nano))
 	if r.Code != 0 {
 		o.Item(1, besides, "code", fmt.Sprint(r.Code))
@@ -69,7 +73,7 @@ func (o explanation) request(x *pipeline.Explanation) {
 	o.Break()
 	o.Line(0, "How its inputs are known")
 	for _, in := range x.Inputs {
-		o.Item(1, besides, in.Input, known(string(in.Level), string(in.Because), in.Null))
+		o.Item(1, besides, in.Input, o.known(string(in.Level), string(in.Because), in.Null))
 		o.unknownParts(1, besides, in.Unknown)
 	}
 	if o.objects {
@@ -78,20 +82,21 @@ func (o explanation) request(x *pipeline.Explanation) {
 	}
 }
 
-func known(level, because string, null bool) string {
+func (o explanation) known(level, because string, null bool) string {
 	switch {
 	case null:
 		return level + ": null"
 	case because == "":
 		return level
 	default:
-		return level + ": " + reason(because)
+		return level + ": " + o.reason(because)
 	}
 }
 
-// reason is a reason code with what can be done about it.
-func reason(because string) string {
-	if advice := report.Advice(because); advice != "" {
+// reason is a reason code, the first time with what can be done about it.
+func (o explanation) reason(because string) string {
+	if advice := report.Advice(because); advice != "" && !o.told[because] {
+		o.told[because] = true
 		return because + " (" + advice + ")"
 	}
 	return because
@@ -113,7 +118,7 @@ func (o explanation) unknownParts(level, width int, parts []pipeline.ExplainedUn
 		if text == "" {
 			text = "a number in it"
 		}
-		o.Item(level, width, "", "but not "+text+": "+reason(because))
+		o.Item(level, width, "", "but not "+text+": "+o.reason(because))
 	}
 }
 
@@ -139,9 +144,6 @@ func (o explanation) object(name string, content map[string]any) {
 }
 
 func compactJSON(content map[string]any) string {
-	if content == nil {
-		return "null"
-	}
 	out, err := json.Marshal(content)
 	if err != nil {
 		return fmt.Sprintf("cannot be written: %v", err)

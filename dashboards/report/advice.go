@@ -12,7 +12,7 @@ var advice = map[string]string{
 	"NoHistory":            "give the objects as they were when the log began (kubectl get -o yaml) with --cluster, or begin the log earlier",
 	"WritesMissed":         "let the audit policy log every write of this resource at level RequestResponse",
 	"NotStored":            "no response shows this value: no log can hold it",
-	"ManagedFieldsOmitted": "take omitManagedFields out of the audit policy",
+	"ManagedFieldsOmitted": "take omitManagedFields out of the audit policy; let kubectl get --show-managed-fields",
 	"Truncated":            "raise the size at which audit events are cut (--audit-log-truncate-max-event-size)",
 	"UnknownKind":          "give the CRDs, or kubectl get --raw /apis, with --cluster",
 	"NoNamespace":          "give the namespaces (kubectl get namespaces -o yaml) with --cluster",

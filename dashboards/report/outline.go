@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 )
 
 // Outline is text in indented lines, set 100 columns wide. What it is given may come from the log: it is made fit for a
@@ -20,7 +19,7 @@ func (o *Outline) Break() { o.out.WriteString("\n") }
 // Line writes a paragraph; its second line and those after are set in once more.
 func (o *Outline) Line(level int, format string, args ...any) {
 	margin := strings.Repeat(" ", indent*level)
-	for i, line := range wrap(clean(fmt.Sprintf(format, args...)), lineWidth-len(margin)-indent) {
+	for i, line := range set(clean(fmt.Sprintf(format, args...)), lineWidth-len(margin)-indent) {
 		if i == 1 {
 			margin += strings.Repeat(" ", indent)
 		}
@@ -35,7 +34,7 @@ func (o *Outline) Item(level, width int, label, text string) {
 	}
 	margin := strings.Repeat(" ", indent*level)
 	label = clean(label)
-	for _, line := range wrap(text, lineWidth-len(margin)-width) {
+	for _, line := range set(text, lineWidth-len(margin)-width) {
 		o.line(fmt.Sprintf("%s%-*s%s", margin, width, label, line))
 		label = ""
 	}
@@ -53,16 +52,21 @@ func (o *Outline) Verbatim(level int, text string) {
 	}
 }
 
-// line writes one line; a word that is wider than the line is cut up.
-func (o *Outline) line(s string) {
-	margin := s[:len(s)-len(strings.TrimLeft(s, " "))]
-	for utf8.RuneCountInString(s) > lineWidth && len(margin) < lineWidth/2 {
-		runes := []rune(s)
-		o.out.WriteString(strings.TrimRight(string(runes[:lineWidth]), " ") + "\n")
-		s = margin + string(runes[lineWidth:])
+// set breaks text into lines of at most width characters, within a word where that is longer.
+func set(s string, width int) []string {
+	var words []string
+	for word := range strings.FieldsSeq(s) {
+		runes := []rune(word)
+		for len(runes) > width {
+			words = append(words, string(runes[:width]))
+			runes = runes[width:]
+		}
+		words = append(words, string(runes))
 	}
-	o.out.WriteString(strings.TrimRight(s, " ") + "\n")
+	return wrap(strings.Join(words, " "), width)
 }
+
+func (o *Outline) line(s string) { o.out.WriteString(strings.TrimRight(s, " ") + "\n") }
 
 // WriteTo writes the outline.
 func (o *Outline) WriteTo(w io.Writer) (int64, error) {

@@ -39,6 +39,16 @@ func compile(source string) cel.Program {
 	return result.Program
 }
 
+var programs = map[string]cel.Program{}
+
+// compiled compiles an expression once.
+func compiled(source string) cel.Program {
+	if _, ok := programs[source]; !ok {
+		programs[source] = compile(source)
+	}
+	return programs[source]
+}
+
 // testingT is what tests have in common with property tests.
 type testingT interface {
 	Helper()

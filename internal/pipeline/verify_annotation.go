@@ -42,6 +42,9 @@ func (c *comparison) compareValues(r *recorded, records []*sink.Record, about Di
 		case unknown:
 			row.Undecided++
 			c.because[because]++
+		case r.perhapsRetried:
+			row.Undecided++
+			c.because[becausePerhapsRetried]++
 		default:
 			row.Disagreed++
 			c.tell(d.at(about))

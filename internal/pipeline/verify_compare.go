@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/vapshadow/vapshadow/engine"
 	"github.com/vapshadow/vapshadow/ingest"
@@ -32,6 +33,7 @@ type comparison struct {
 	because     map[string]int64
 	// unfinished are the requests whose decisions a ResponseStarted event showed, by audit ID.
 	unfinished map[string]bool
+	writes     writes
 	recorded   int64
 	unreadable int64
 	longest    int // of the lists of failures
@@ -44,6 +46,7 @@ func newComparison(minor int, policies *timeline, tell func(Disagreement)) *comp
 		minor: minor, policies: policies, tell: tell, known: map[pairName]bool{}, knownPolicies: map[string]bool{},
 		pairs: map[pairName]*PairAgreement{}, annotations: map[pairName]*AnnotationAgreement{}, notGiven: map[pairName]int64{},
 		because: map[string]int64{}, unfinished: map[string]bool{}, named: map[string]bool{},
+		writes: writes{last: map[object]time.Time{}},
 	}
 }
 
@@ -77,12 +80,18 @@ func (c *comparison) event(ev *ingest.Event, notAdmission string, records []*sin
 	}
 	c.longest = max(c.longest, len(r.failures))
 	c.unreadable += one(r.unreadable)
+	r.perhapsNone = ev.Verb == "deletecollection" && len(records) == 1 && records[0].Name == ""
+	r.perhapsRetried = c.writes.overlap(ev)
+	c.writes.add(ev)
 	about, given := place(ev, records), c.given(r)
 	if len(records) == 0 {
 		c.withoutRecord(about, given, notAdmission, r)
 		return
 	}
 	for _, j := range c.judgements(r, given, records) {
+		if r.perhapsRetried && j.outcome == differ {
+			j.outcome, j.differences, j.because = undecided, nil, becausePerhapsRetried
+		}
 		c.count(j, about)
 	}
 	c.compareValues(r, records, about)
@@ -136,7 +145,9 @@ func (c *comparison) judge(r *recorded, given []pairName, ours map[pairName]*opi
 			names = append(names, p)
 		}
 	}
-	slices.SortFunc(names, func(a, b pairName) int { return cmp.Or(cmp.Compare(a.policy, b.policy), cmp.Compare(a.binding, b.binding)) })
+	slices.SortFunc(names, func(a, b pairName) int {
+		return cmp.Or(cmp.Compare(a.policy, b.policy), cmp.Compare(a.binding, b.binding))
+	})
 	out := make([]judgement, 0, len(names))
 	for _, p := range names {
 		j := judge(p, ours[p], r, c.minor)

@@ -27,6 +27,10 @@ type recorded struct {
 	values map[string]string
 	// unreadable: there is a list of failures, but not in a form that is known.
 	unreadable bool
+	// perhapsNone: a deletecollection of which nothing shows whether there was any object.
+	perhapsNone bool
+	// perhapsRetried: the annotations may be of an earlier state of the object than the last.
+	perhapsRetried bool
 }
 
 // failure is an entry of the list of failures.
@@ -78,8 +82,8 @@ func (r *recorded) any() bool {
 	return len(r.failures) > 0 || r.rejection != nil || len(r.values) > 0 || r.unreadable
 }
 
-// admitted: no policy rejected the request, as it succeeded.
-func (r *recorded) admitted() bool { return r.code > 0 && r.code < 400 }
+// admitted: policies were evaluated, and none rejected the request, as it succeeded.
+func (r *recorded) admitted() bool { return r.code > 0 && r.code < 400 && !r.perhapsNone }
 
 // evaluated says whether policies were certainly evaluated. A request that failed may not have come that far.
 func (r *recorded) evaluated() bool { return r.admitted() || r.any() }
