@@ -11,16 +11,16 @@ import (
 // TestGenerated holds the engine to the apiserver's own code on policies and requests that nobody thought of.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
-	testGenerated(t, false)
+	testGenerated(t, anyCost)
 }
 
 // TestGeneratedBudgets does so with expressions of which some twenty spend the cost budget.
 func TestGeneratedBudgets(t *testing.T) {
 	t.Parallel()
-	testGenerated(t, true)
+	testGenerated(t, spendsBudget)
 }
 
-func testGenerated(t *testing.T, dear bool) {
+func testGenerated(t *testing.T, cost costs) {
 	world, err := replayer(engine.NewestMinor, generatedCluster)
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +31,7 @@ func testGenerated(t *testing.T, dear bool) {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		policies, bindings := drawPolicies(t, dear)
+		policies, bindings := drawPolicies(t, cost)
 		e, err := engine.New(engine.Config{Minor: engine.NewestMinor, Policies: policies, Bindings: bindings})
 		if err != nil {
 			t.Fatal(err)

@@ -13,12 +13,24 @@ import (
 	"github.com/vapshadow/vapshadow/replay"
 )
 
+// costs says how much the expressions of a policy cost.
+type costs int
+
+const (
+	// cheap expressions are far from every limit, whatever their inputs.
+	cheap costs = iota
+	// anyCost: an expression may reach the limit of a call.
+	anyCost
+	// spendsBudget: some twenty validations spend the budget of an evaluation.
+	spendsBudget
+)
+
 // drawPolicies draws policies, each with a binding.
-func drawPolicies(t *rapid.T, dear bool) ([]*admissionv1.ValidatingAdmissionPolicy, []*admissionv1.ValidatingAdmissionPolicyBinding) {
+func drawPolicies(t *rapid.T, cost costs) ([]*admissionv1.ValidatingAdmissionPolicy, []*admissionv1.ValidatingAdmissionPolicyBinding) {
 	var policies []*admissionv1.ValidatingAdmissionPolicy
 	var bindings []*admissionv1.ValidatingAdmissionPolicyBinding
 	for i := range rapid.IntRange(1, 3).Draw(t, "policies") {
-		p := drawPolicy(t, fmt.Sprintf("p%d", i), dear)
+		p := drawPolicy(t, fmt.Sprintf("p%d", i), cost)
 		policies = append(policies, p)
 		b := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: p.Name + "-b"}}
 		b.Spec.PolicyName = p.Name
@@ -36,8 +48,8 @@ func drawPolicies(t *rapid.T, dear bool) ([]*admissionv1.ValidatingAdmissionPoli
 
 func ptr[T any](v T) *T { return &v }
 
-func drawPolicy(t *rapid.T, name string, dear bool) *admissionv1.ValidatingAdmissionPolicy {
-	g := &grammar{t: t, variables: map[string][]string{}, dear: dear, authorizer: true}
+func drawPolicy(t *rapid.T, name string, cost costs) *admissionv1.ValidatingAdmissionPolicy {
+	g := &grammar{t: t, variables: map[string][]string{}, dear: cost == spendsBudget, fewChecks: cost == cheap}
 	p := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	p.Spec.FailurePolicy = rapid.SampledFrom([]*admissionv1.FailurePolicyType{ptr(admissionv1.Fail), ptr(admissionv1.Ignore), nil}).Draw(t, "failurePolicy")
 	p.Spec.MatchConstraints = drawConstraints(t)
@@ -45,35 +57,35 @@ func drawPolicy(t *rapid.T, name string, dear bool) *admissionv1.ValidatingAdmis
 		p.Spec.ParamKind = &admissionv1.ParamKind{APIVersion: "v1", Kind: "ConfigMap"}
 	}
 	for i := range rapid.IntRange(0, 2).Draw(t, "match conditions") {
-		p.Spec.MatchConditions = append(p.Spec.MatchConditions, admissionv1.MatchCondition{Name: fmt.Sprintf("m%d", i), Expression: g.expression(boolean, 1)})
+		p.Spec.MatchConditions = append(p.Spec.MatchConditions, admissionv1.MatchCondition{Name: fmt.Sprintf("m%d", i), Expression: g.whole(boolean, 1)})
 	}
-	if dear {
+	if g.dear {
 		p.Spec.Variables = append(p.Spec.Variables,
 			admissionv1.Variable{Name: "big", Expression: "'" + strings.Repeat("0123456789", 900) + "'"},
 			admissionv1.Variable{Name: "half", Expression: "variables.big.substring(0, 5000)"})
 	}
 	for i := range rapid.IntRange(0, 3).Draw(t, "variables") {
 		of := rapid.SampledFrom([]string{boolean, integer, text, list}).Draw(t, "type")
-		v := admissionv1.Variable{Name: fmt.Sprintf("v%d", i), Expression: g.expression(of, 2)}
+		v := admissionv1.Variable{Name: fmt.Sprintf("v%d", i), Expression: g.whole(of, 2)}
 		p.Spec.Variables = append(p.Spec.Variables, v)
 		g.variables[of] = append(g.variables[of], v.Name)
 	}
 	most := 5
-	if dear {
+	if g.dear {
 		most = 30
 	}
 	for range rapid.IntRange(1, most).Draw(t, "validations") {
-		p.Spec.Validations = append(p.Spec.Validations, g.validation(dear))
+		p.Spec.Validations = append(p.Spec.Validations, g.validation())
 	}
 	for i := range rapid.IntRange(0, 2).Draw(t, "audit annotations") {
-		p.Spec.AuditAnnotations = append(p.Spec.AuditAnnotations, admissionv1.AuditAnnotation{Key: fmt.Sprintf("k%d", i), ValueExpression: "string(" + g.expression(text, 2) + ")"})
+		p.Spec.AuditAnnotations = append(p.Spec.AuditAnnotations, admissionv1.AuditAnnotation{Key: fmt.Sprintf("k%d", i), ValueExpression: "string(" + g.whole(text, 2) + ")"})
 	}
 	return p
 }
 
-func (g *grammar) validation(dear bool) admissionv1.Validation {
-	v := admissionv1.Validation{Expression: g.expression(boolean, 3), Message: rapid.SampledFrom([]string{"", "no"}).Draw(g.t, "message")}
-	if dear && !g.one(3) {
+func (g *grammar) validation() admissionv1.Validation {
+	v := admissionv1.Validation{Expression: g.whole(boolean, 3), Message: rapid.SampledFrom([]string{"", "no"}).Draw(g.t, "message")}
+	if g.dear && !g.one(3) {
 		v.Expression = "variables.big.contains(variables.half) && " + v.Expression
 	}
 	if g.one(3) {
@@ -81,9 +93,9 @@ func (g *grammar) validation(dear bool) admissionv1.Validation {
 	}
 	switch rapid.IntRange(0, 3).Draw(g.t, "messageExpression") {
 	case 0:
-		v.MessageExpression = "string(" + g.expression(text, 2) + ")"
+		v.MessageExpression = "string(" + g.whole(text, 2) + ")"
 	case 1:
-		if dear {
+		if g.dear {
 			v.MessageExpression = "variables.big.contains(variables.half) ? 'dear' : ''"
 		}
 	}

@@ -49,14 +49,15 @@ func writeOptions(kind string, query url.Values) Object {
 // deleteOptions come from the body, or else from the query. Without bodies in the log only the query is seen, and
 // whether there was a body is not known.
 func deleteOptions(ev *ingest.Event, query url.Values, body map[string]any) (Object, bool, []Unknown) {
-	if ev.Level == ingest.LevelMetadata {
+	if ev.Level == ingest.LevelMetadata || truncated(ev) {
+		because := noBody(ev)
 		content := map[string]any{"kind": "DeleteOptions", "apiVersion": optionsVersion}
-		object := Object{Evidence: Evidence{Level: Missing, Because: NoBody}}
+		object := Object{Evidence: Evidence{Level: Missing, Because: because}}
 		if len(query) > 0 {
 			return object, isDryRun(query["dryRun"]), nil
 		}
 		object.Content = content
-		return missing(NoBody), false, []Unknown{{Path: []string{"dryRun"}, Because: NoBody}}
+		return missing(because), false, []Unknown{{Path: []string{"dryRun"}, Because: because}}
 	}
 	content := map[string]any{}
 	if body != nil && body["kind"] == "DeleteOptions" {

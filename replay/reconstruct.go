@@ -70,11 +70,19 @@ func createdName(d *Decoded) string {
 	return stringAt(metadataOf(d.request), "name")
 }
 
+// truncated says whether an audit backend took the bodies off an event that was too large for it.
+// https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/
+func truncated(ev *ingest.Event) bool {
+	return ev.Annotations["audit.k8s.io/truncated"] == "true"
+}
+
 // noBody says why an event shows no object.
 func noBody(ev *ingest.Event) Reason {
 	switch {
 	case ev.Level == ingest.LevelMetadata:
 		return NoBody
+	case truncated(ev):
+		return Truncated
 	case !succeeded(ev):
 		return RequestFailed
 	case ev.Level == ingest.LevelRequest:

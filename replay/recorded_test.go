@@ -46,14 +46,14 @@ var recordings = []struct {
 	object, oldObject known
 	requests          int // fully known
 }{
-	{version: "v1.36.3", minor: 36, log: "requestresponse", object: known{357, 15}, oldObject: known{395, 8}, requests: 443},
-	{version: "v1.36.3", minor: 36, log: "request", object: known{16, 7}, oldObject: known{93, 1}, requests: 106},
+	{version: "v1.36.3", minor: 36, log: "requestresponse", object: known{357, 18}, oldObject: known{395, 8}, requests: 443},
+	{version: "v1.36.3", minor: 36, log: "request", object: known{16, 36}, oldObject: known{93, 1}, requests: 106},
 	{version: "v1.36.3", minor: 36, log: "metadata", object: known{17, 0}, oldObject: known{68, 10}, requests: 134},
 	{version: "v1.36.3", minor: 36, log: "omitmanagedfields", object: known{14, 38}, oldObject: known{141, 10}, requests: 155},
-	{version: "v1.37.1", minor: 37, log: "requestresponse", object: known{318, 15}, oldObject: known{377, 6}, requests: 404},
-	{version: "v1.37.1", minor: 37, log: "request", object: known{11, 3}, oldObject: known{90, 1}, requests: 102},
+	{version: "v1.37.1", minor: 37, log: "requestresponse", object: known{318, 17}, oldObject: known{377, 6}, requests: 404},
+	{version: "v1.37.1", minor: 37, log: "request", object: known{11, 11}, oldObject: known{90, 1}, requests: 102},
 	{version: "v1.37.1", minor: 37, log: "metadata", object: known{5, 0}, oldObject: known{112, 0}, requests: 140},
-	{version: "v1.37.1", minor: 37, log: "omitmanagedfields", object: known{8, 48}, oldObject: known{122, 12}, requests: 137},
+	{version: "v1.37.1", minor: 37, log: "omitmanagedfields", object: known{8, 50}, oldObject: known{122, 12}, requests: 137},
 }
 
 // TestRecorded holds every rebuilt request against what a real apiserver showed its policies: what is said to be known

@@ -100,7 +100,7 @@ func (o explanation) matching(m *pipeline.ExplainedMatch) string {
 			out += fmt.Sprintf("[%d]", *m.Rule)
 		}
 	case "Unknown":
-		return fmt.Sprintf("may match or not, by %s: hangs on %s: %s", m.By, strings.Join(m.Unknown, ", "), o.reason(string(m.Because)))
+		return fmt.Sprintf("may match or not, by %s: hangs on %s: %s", m.By, strings.Join(m.Unknown, ", "), o.reason(string(m.Because), o.resource))
 	default:
 		out = "cannot be matched"
 	}
@@ -125,8 +125,8 @@ func (o explanation) binding(b *pipeline.ExplainedBinding) {
 
 func (o explanation) evaluation(level int, e *pipeline.ExplainedEvaluation) {
 	if p := e.Params; p != nil {
-		o.Line(level, "params %s: %s", path(p.Namespace, p.Name), o.known(string(p.Level), string(p.Because), false))
-		o.unknownParts(level+1, 0, p.Unknown)
+		o.Line(level, "params %s: %s", path(p.Namespace, p.Name), o.known(string(p.Level), string(p.Because), false, "params"))
+		o.unknownParts(level+1, 0, p.Unknown, "params")
 	}
 	o.Line(level, "%s", headline(e))
 	level++
@@ -188,5 +188,5 @@ func (o explanation) hangsOn(on []string, because string) string {
 	if because == "" {
 		return strings.Join(once, ", ")
 	}
-	return strings.Join(once, ", ") + ": " + o.reason(because)
+	return strings.Join(once, ", ") + ": " + o.reason(because, o.resource)
 }

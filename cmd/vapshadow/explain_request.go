@@ -19,6 +19,8 @@ type explanation struct {
 	objects bool
 	// told are the reasons whose advice was given: once is enough.
 	told map[string]bool
+	// resource is that of the request, as audit policies name it.
+	resource string
 }
 
 // besides is how wide the labels of a request and its inputs are.
@@ -41,6 +43,7 @@ func (o explanation) all(x *pipeline.Explained) {
 		if len(x.Requests) > 1 {
 			o.Line(0, "Request %d of %d, one an object", i+1, len(x.Requests))
 		}
+		o.resource = resourceName(&x.Requests[i].Request)
 		o.request(&x.Requests[i])
 		o.verdicts(&x.Requests[i])
 	}
@@ -73,8 +76,12 @@ func (o explanation) request(x *pipeline.Explanation) {
 	o.Break()
 	o.Line(0, "How its inputs are known")
 	for _, in := range x.Inputs {
-		o.Item(1, besides, in.Input, o.known(string(in.Level), string(in.Because), in.Null))
-		o.unknownParts(1, besides, in.Unknown)
+		of := o.resource
+		if in.Input == "namespaceObject" {
+			of = "namespaces"
+		}
+		o.Item(1, besides, in.Input, o.known(string(in.Level), string(in.Because), in.Null, of))
+		o.unknownParts(1, besides, in.Unknown, of)
 	}
 	if o.objects {
 		o.object("object", x.Object)
@@ -82,28 +89,28 @@ func (o explanation) request(x *pipeline.Explanation) {
 	}
 }
 
-func (o explanation) known(level, because string, null bool) string {
+func (o explanation) known(level, because string, null bool, resource string) string {
 	switch {
 	case null:
 		return level + ": null"
 	case because == "":
 		return level
 	default:
-		return level + ": " + o.reason(because)
+		return level + ": " + o.reason(because, resource)
 	}
 }
 
 // reason is a reason code, the first time with what can be done about it.
-func (o explanation) reason(because string) string {
-	if advice := report.Advice(because); advice != "" && !o.told[because] {
+func (o explanation) reason(because, resource string) string {
+	if remedy := report.Remedy(because, resource); remedy != "" && !o.told[because] {
 		o.told[because] = true
-		return because + " (" + advice + ")"
+		return because + " (" + remedy + ")"
 	}
 	return because
 }
 
 // unknownParts lists paths by reason, in the order of the first of each.
-func (o explanation) unknownParts(level, width int, parts []pipeline.ExplainedUnknownPart) {
+func (o explanation) unknownParts(level, width int, parts []pipeline.ExplainedUnknownPart, resource string) {
 	var order []string
 	paths := map[string][]string{}
 	for _, u := range parts {
@@ -118,8 +125,20 @@ func (o explanation) unknownParts(level, width int, parts []pipeline.ExplainedUn
 		if text == "" {
 			text = "a number in it"
 		}
-		o.Item(level, width, "", "but not "+text+": "+o.reason(because))
+		o.Item(level, width, "", "but not "+text+": "+o.reason(because, resource))
 	}
+}
+
+// resourceName is a resource as audit policies name it.
+func resourceName(r *pipeline.ExplainedRequest) string {
+	name := r.Resource.Resource
+	if r.Resource.Group != "" {
+		name += "." + r.Resource.Group
+	}
+	if r.SubResource != "" {
+		name += "/" + r.SubResource
+	}
+	return name
 }
 
 // object writes an object as YAML, without its managedFields.

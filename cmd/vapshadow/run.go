@@ -61,7 +61,7 @@ It reads files only: no cluster is asked, and none is changed.
 
 Exit codes:
   0    done
-  1    done, and something was found that --fail-on names
+  1    done, and something was found that --fail-on names, or verify found a disagreement
   2    the command line is wrong
   3    an input could not be read, or the output not written
   130  interrupted`,
@@ -84,6 +84,7 @@ Exit codes:
 	root.AddCommand(
 		newReplayCommand(env, s, replay),
 		newExplainCommand(s),
+		newVerifyCommand(env, s),
 		newVersionCommand(s),
 		newCompletionCommand(s),
 	)

@@ -53,13 +53,14 @@ type Builder struct {
 
 	requests, wouldStop, blocksAnyway, undecided int64
 	first, last                                  time.Time
+	advised                                      advised
 }
 
 type pairName struct{ policy, binding string }
 
 // NewBuilder returns a Builder of nothing yet.
 func NewBuilder(o Options) *Builder {
-	return &Builder{options: o.withDefaults(), pairs: map[pairName]*pair{}}
+	return &Builder{options: o.withDefaults(), pairs: map[pairName]*pair{}, advised: advised{}}
 }
 
 // Add counts a record. It keeps nothing of it but names and messages.
@@ -83,6 +84,13 @@ func (b *Builder) Add(rec *sink.Record) {
 		stops = stops || p.outcome.stops()
 		blocks = blocks || p.outcome.blocks
 		unknown = unknown || p.outcome.result == resultUnknown
+	}
+	reasons := map[string]bool{}
+	for _, p := range b.touched {
+		if p.outcome.result == resultUnknown && !reasons[p.outcome.because] {
+			reasons[p.outcome.because] = true
+			b.advised.add(rec, p.outcome.because)
+		}
 	}
 	b.wouldStop += one(stops)
 	b.blocksAnyway += one(blocks)
@@ -114,7 +122,7 @@ func (b *Builder) Summary(t Totals) *Summary {
 		Events: t.Events, OutOfPeriod: t.OutOfPeriod,
 		NotAdmission: orEmpty(maps.Clone(t.NotAdmission)), Skipped: orEmpty(maps.Clone(t.Skipped)),
 		Requests: b.requests, WouldStop: b.wouldStop, BlocksAnyway: b.blocksAnyway, Undecided: b.undecided,
-		Policies: []Policy{},
+		Policies: []Policy{}, Advice: b.advised.list(),
 		Refused:  append([]string{}, t.Refused...), Warnings: append([]string{}, t.Warnings...),
 	}
 	first, last := t.First, t.Last

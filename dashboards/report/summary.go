@@ -28,6 +28,8 @@ type Summary struct {
 
 	// Policies holds each policy with each of its bindings, the worst first.
 	Policies []Policy `json:"policies"`
+	// Advice is what to supply or to log for what is unknown to be decided, what helps most first.
+	Advice []Advice `json:"advice"`
 	// Refused are the policies and bindings that an apiserver would refuse, with its reasons. They were not evaluated.
 	Refused []string `json:"refused"`
 	// Warnings are what an apiserver would warn of, and what was odd in the input.

@@ -31,6 +31,7 @@ func WriteTable(w io.Writer, s *Summary, wide bool) error {
 		writeCells(&out, columnsThatFit(s, wide), s.Policies)
 	}
 	writeParagraphs(&out, s, wide)
+	writeList(&out, "To decide what is unknown:", adviceLines(s.Advice))
 	writeList(&out, "Refused, and not evaluated:", s.Refused)
 	writeList(&out, "Warnings:", s.Warnings)
 	if _, err := io.WriteString(w, out.String()); err != nil {

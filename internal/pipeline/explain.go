@@ -15,6 +15,7 @@ import (
 // What an explanation is made of, for those that write it.
 type (
 	Explanation          = engine.Explanation
+	ExplainedRequest     = engine.ExplainedRequest
 	ExplainedMatch       = engine.ExplainedMatch
 	ExplainedPolicy      = engine.ExplainedPolicy
 	ExplainedBinding     = engine.ExplainedBinding

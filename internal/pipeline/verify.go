@@ -14,8 +14,8 @@ import (
 // of one policy and binding on the request of one event.
 type Agreement struct {
 	*Result
-	// Pairs and Annotations are ordered by name.
-	Pairs       []PairAgreement
+	// Compared and Annotations are ordered by name.
+	Compared    []PairAgreement
 	Annotations []AnnotationAgreement
 	// Recorded are the events that hold a decision: a failure, an audit annotation of a policy, or a rejection.
 	Recorded int64
@@ -44,9 +44,6 @@ type PairAgreement struct {
 	Reordered int64
 }
 
-// Compared are the decisions that both sides came to, alike or not.
-func (p PairAgreement) Compared() int64 { return p.Failed + p.Passed + p.Disagreed }
-
 // AnnotationAgreement counts the values of one audit annotation of a policy, where at least one side has it.
 type AnnotationAgreement struct {
 	Policy, Key       string
@@ -57,9 +54,6 @@ type AnnotationAgreement struct {
 	// Reordered are those of Agreed that have the same words in another order.
 	Reordered int64
 }
-
-// Compared are the values that both sides came to, alike or not.
-func (a AnnotationAgreement) Compared() int64 { return a.Agreed + a.Disagreed }
 
 // NotGiven is a policy with a binding that the log names and nothing else does.
 type NotGiven struct {

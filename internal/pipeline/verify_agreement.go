@@ -13,7 +13,7 @@ import (
 func (c *comparison) agreement(result *Result) *Agreement {
 	a := &Agreement{Result: result, Recorded: c.recorded, UndecidedBecause: c.because, Unfinished: int64(len(c.unfinished))}
 	for _, p := range inOrder(c.pairs) {
-		a.Pairs = append(a.Pairs, *c.pairs[p])
+		a.Compared = append(a.Compared, *c.pairs[p])
 	}
 	for _, p := range inOrder(c.annotations) {
 		a.Annotations = append(a.Annotations, *c.annotations[p])
@@ -35,7 +35,7 @@ func inOrder[V any](m map[pairName]V) []pairName {
 func (c *comparison) notes(a *Agreement) []string {
 	var notes []string
 	var disagreed bool
-	for _, p := range a.Pairs {
+	for _, p := range a.Compared {
 		disagreed = disagreed || p.Disagreed > 0
 		if p.Disagreed > 0 && !c.named[p.Policy] {
 			notes = append(notes, fmt.Sprintf("no event names policy %q: was it bound when the log was written?", p.Policy))
