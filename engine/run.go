@@ -3,6 +3,7 @@ package engine
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -175,7 +176,7 @@ func (r *run) hangs(u *types.Unknown) (on []string, because replay.Reason) {
 	for _, id := range u.IDs() {
 		trails, _ := u.GetAttributeTrails(id)
 		for _, t := range trails {
-			on = append(on, t.String())
+			on = append(on, strings.ReplaceAll(t.String(), `["*"]`, "[*]"))
 			if because == "" {
 				because = r.because(t)
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/vapshadow/vapshadow/dashboards/report"
 	"github.com/vapshadow/vapshadow/internal/pipeline"
@@ -9,7 +10,7 @@ import (
 
 // verify hands the work to internal/pipeline and keeps the first disagreements.
 func verify(ctx context.Context, o replayOptions, show int, s stdio) (*report.Agreement, error) {
-	out := &report.Agreement{}
+	out := &report.Agreement{KubernetesVersion: fmt.Sprintf("1.%d", o.Minor)}
 	cfg := pipeline.ReplayConfig{
 		Policies: o.Policies, Cluster: o.Cluster, AuditLog: o.AuditLog, Stdin: s.in,
 		Since: o.Since, Until: o.Until, Minor: o.Minor, Workers: o.Workers,
@@ -29,6 +30,7 @@ func verify(ctx context.Context, o replayOptions, show int, s stdio) (*report.Ag
 		return nil, err
 	}
 	out.Events, out.Recorded, out.Unfinished = result.Events, result.Recorded, result.Unfinished
+	out.OneFailure = result.OneFailure
 	if !result.Last.IsZero() {
 		out.Period = &report.Period{First: result.First.UTC(), Last: result.Last.UTC()}
 	}

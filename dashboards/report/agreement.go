@@ -11,6 +11,10 @@ import (
 type Agreement struct {
 	// Period bounds the events; nil where there were none.
 	Period *Period `json:"period"`
+	// KubernetesVersion is that of the apiserver that wrote the log, as given. Where OneFailure is true, such an apiserver
+	// records no more than one failure of a request.
+	KubernetesVersion string `json:"kubernetesVersion"`
+	OneFailure        bool   `json:"oneFailure"`
 	// Events were read, of every stage; Recorded of them hold a decision.
 	Events   int64 `json:"events"`
 	Recorded int64 `json:"recorded"`

@@ -44,10 +44,14 @@ func writeVerified(out *strings.Builder, a *Agreement) {
 		lines = append(lines, fmt.Sprintf("Undecided, as the log does not hold what they hang on: %s (%s).", number(n), reasons(a.UndecidedBecause)))
 	}
 	if n := a.Decisions.NotRecorded; n > 0 {
-		lines = append(lines, fmt.Sprintf("Not recorded, so that there is nothing to compare with: %s.", number(n)))
+		line := fmt.Sprintf("Not recorded, so that there is nothing to compare with: %s", number(n))
+		if a.OneFailure {
+			line += fmt.Sprintf(" (an apiserver %s records no more than one failure of a request)", clean(a.KubernetesVersion))
+		}
+		lines = append(lines, line+".")
 	}
 	if n := a.Decisions.Reordered + a.AuditAnnotations.Reordered; n > 0 {
-		lines = append(lines, fmt.Sprintf("Alike but for the order of words, which changes from run to run: %s.", number(n)))
+		lines = append(lines, fmt.Sprintf("Alike but for the order of words, which an apiserver leaves to chance: %s.", number(n)))
 	}
 	lines = append(lines, "", readAgreement(a))
 	for _, line := range lines {

@@ -123,7 +123,7 @@ func (b *Builder) Summary(t Totals) *Summary {
 		NotAdmission: orEmpty(maps.Clone(t.NotAdmission)), Skipped: orEmpty(maps.Clone(t.Skipped)),
 		Requests: b.requests, WouldStop: b.wouldStop, BlocksAnyway: b.blocksAnyway, Undecided: b.undecided,
 		Policies: []Policy{}, Advice: b.advised.list(),
-		Refused:  append([]string{}, t.Refused...), Warnings: append([]string{}, t.Warnings...),
+		Refused: append([]string{}, t.Refused...), Warnings: append([]string{}, t.Warnings...),
 	}
 	first, last := t.First, t.Last
 	if first.IsZero() || last.IsZero() {

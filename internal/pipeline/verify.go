@@ -17,6 +17,8 @@ type Agreement struct {
 	// Compared and Annotations are ordered by name.
 	Compared    []PairAgreement
 	Annotations []AnnotationAgreement
+	// OneFailure: such an apiserver records no more than one failure of a request.
+	OneFailure bool
 	// Recorded are the events that hold a decision: a failure, an audit annotation of a policy, or a rejection.
 	Recorded int64
 	// UndecidedBecause counts the undecided decisions by what vapshadow did not know.
