@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/vapshadow/vapshadow/engine"
 )
@@ -209,16 +210,7 @@ func TestExplainValues(t *testing.T) {
 	}
 	for kind, want := range tests {
 		t.Run(kind, func(t *testing.T) {
-			e, f := explainable(t, fmt.Sprintf(values, kind))
-			world, err := f.world()
-			if err != nil {
-				t.Fatal(err)
-			}
-			req, err := f.requests[0].request.build(world)
-			if err != nil {
-				t.Fatal(err)
-			}
-			x := e.Explain(req)
+			x := explainFirst(t, fmt.Sprintf(values, kind))
 			got := valuesOf(&x.Policies[0].Bindings[0].Evaluations[0])
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
@@ -257,4 +249,87 @@ func valuesOf(e *engine.ExplainedEvaluation) []string {
 		}
 	}
 	return out
+}
+
+const token = `An issued token is not shown.
+https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-request-v1/
+-- policy.yaml --
+spec:
+  validations:
+  - {expression: "object.status.token != ''", messageExpression: "object.status.token"}
+-- request.yaml --
+resource: v1/serviceaccounts
+subResource: token
+object: {apiVersion: authentication.k8s.io/v1, kind: TokenRequest, metadata: {name: a, namespace: default}, status: {token: eyJhbGci}}
+-- want --
+`
+
+func TestExplainMasksTokens(t *testing.T) {
+	x := explainFirst(t, token)
+	want := map[string]any{"token": engine.Mask}
+	if diff := cmp.Diff(want, x.Object["status"]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func explainFirst(t *testing.T, text string) engine.Explanation {
+	t.Helper()
+	e, f := explainable(t, text)
+	world, err := f.world()
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := f.requests[0].request.build(world)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Explain(req)
+}
+
+const changing = `A policy that is being written is explained as it was before and after.
+https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
+-- policy.yaml --
+metadata: {name: written}
+spec: {validations: [{expression: "false"}]}
+---
+metadata: {name: kept}
+spec: {validations: [{expression: "false"}]}
+-- request.yaml --
+object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}
+-- want --
+`
+
+func TestExplainChanging(t *testing.T) {
+	e, f := explainable(t, changing)
+	world, err := f.world()
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := f.requests[0].request.build(world)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := f.policies[slices.IndexFunc(f.policies, func(p *admissionv1.ValidatingAdmissionPolicy) bool { return p.Name == "written" })].DeepCopy()
+	written.Spec.Validations[0].Expression = "true"
+	next, names, err := e.With(engine.Change{Policy: written})
+	if err != nil || !slices.Equal(names, []string{"written"}) {
+		t.Fatal(names, err)
+	}
+	touched := map[string]bool{"written": true}
+	x := engine.ExplainChanging([]engine.Explanation{e.Explain(req), next.Explain(req)}, touched)
+	want := engine.Changing([]engine.Decision{e.Evaluate(req), next.Evaluate(req)}, touched)
+	if !reflect.DeepEqual(want, x.Decision) {
+		t.Errorf("explained %+v, evaluated %+v", x.Decision, want)
+	}
+	var got []string
+	for _, p := range x.Policies {
+		state := "only"
+		if p.State != nil {
+			state = fmt.Sprint(*p.State)
+		}
+		got = append(got, fmt.Sprintf("%s %s %s", p.Policy, state, p.Bindings[0].Evaluations[0].Result))
+	}
+	if diff := cmp.Diff([]string{"kept only Fail", "written 0 Fail", "written 1 Pass"}, got); diff != "" {
+		t.Error(diff)
+	}
 }

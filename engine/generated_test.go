@@ -134,7 +134,7 @@ var generatedCluster = mustDocuments(`
 ---
 {apiVersion: v1, kind: Namespace, metadata: {name: lab, uid: u2, resourceVersion: "2"}}
 ---
-{apiVersion: v1, kind: ConfigMap, metadata: {name: limits, namespace: config, uid: u3, resourceVersion: "3"}, data: {max: "1"}}
+{apiVersion: v1, kind: ConfigMap, metadata: {name: limits, namespace: config, uid: u3, resourceVersion: "3", managedFields: [{manager: a}]}, data: {max: "1"}}
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: maker, uid: u4}, rules: [{apiGroups: ["*"], resources: ["*"], verbs: [create, get]}]}
 ---

@@ -51,12 +51,9 @@ func writeOptions(kind string, query url.Values) Object {
 func deleteOptions(ev *ingest.Event, query url.Values, body map[string]any) (Object, bool, []Unknown) {
 	if ev.Level == ingest.LevelMetadata || truncated(ev) {
 		because := noBody(ev)
-		content := map[string]any{"kind": "DeleteOptions", "apiVersion": optionsVersion}
-		object := Object{Evidence: Evidence{Level: Missing, Because: because}}
 		if len(query) > 0 {
-			return object, isDryRun(query["dryRun"]), nil
+			return missing(because), isDryRun(query["dryRun"]), nil
 		}
-		object.Content = content
 		return missing(because), false, []Unknown{{Path: []string{"dryRun"}, Because: because}}
 	}
 	content := map[string]any{}

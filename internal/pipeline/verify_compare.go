@@ -124,7 +124,8 @@ func (c *comparison) judgements(r *recorded, given []pairName, records []*sink.R
 	return best
 }
 
-// misfits weighs how badly an object fits what is recorded: disagreement, and after it what cannot be told.
+// misfits weighs how badly an object fits what is recorded: disagreement, the more so where nothing fails, and after it
+// what cannot be told.
 func misfits(js []judgement) int {
 	n := 0
 	for _, j := range js {
@@ -133,6 +134,9 @@ func misfits(js []judgement) int {
 			n += 1000
 		case undecided:
 			n++
+		}
+		for _, d := range j.differences {
+			n += int(one(d.Vapshadow != SaidFail))
 		}
 	}
 	return n
