@@ -62,6 +62,9 @@ func (e *environments) get(has variables) (*cel.Env, error) {
 			cel.Variable(plugincel.AuthorizerVarName, library.AuthorizerType),
 			cel.Variable(plugincel.RequestResourceAuthorizerVarName, library.ResourceCheckType))
 	}
+	if e.minor < typedMinor {
+		options = append(options, cel.Lib(oldCostLibrary{}))
+	}
 	env, err := extend(base, options, namespace, request)
 	if err != nil {
 		return nil, fmt.Errorf("building the CEL environment of Kubernetes 1.%d: %w", e.minor, err)
