@@ -78,6 +78,7 @@ func (e Evaluation) agreedWith(other Evaluation, because replay.Reason) Evaluati
 	}
 	if !reflect.DeepEqual(e.annotations, other.annotations) {
 		out.annotations = nil
+		out.Because, out.Unknown = because, []string{"object"}
 	}
 	out.settle()
 	return out

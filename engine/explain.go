@@ -34,7 +34,7 @@ type OtherPolicy struct {
 	Because string `json:"because"`
 }
 
-// Unbound: no binding names the policy.
+// Unbound says that no binding names the policy.
 const Unbound = "Unbound"
 
 // ExplainedPolicy is one policy on a request.

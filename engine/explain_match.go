@@ -88,7 +88,7 @@ func ruleMiss(rule *admissionv1.NamedRuleWithOperations, req *replay.Request) st
 		return "apiGroups " + strings.Join(quotedEmpty(r.APIGroups), ", ")
 	case !anyOf(r.APIVersions, req.Resource.Version):
 		return "apiVersions " + strings.Join(r.APIVersions, ", ")
-	case !matchOperation(r, req.Operation) && !(req.OrCreate && matchOperation(r, replay.Create)):
+	case !matchOperation(r, req.Operation) && (!req.OrCreate || !matchOperation(r, replay.Create)):
 		operations := make([]string, len(r.Operations))
 		for i, o := range r.Operations {
 			operations[i] = string(o)

@@ -203,8 +203,8 @@ func TestExplainValues(t *testing.T) {
 			`0 = true`,
 			`size = (masked)`,
 			`1 = false`,
-			`missing ! composited`,
-			`2 ! expression`,
+			`missing ! (masked)`,
+			`2 ! (masked)`,
 			`1 = (masked), 10 bytes`,
 		},
 	}

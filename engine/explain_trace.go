@@ -127,7 +127,7 @@ func (t *phaseTrace) variable(v *namedExpression, value ref.Val, cost int64, inn
 	case *types.Unknown:
 		x.Unknown, x.Because = t.of.run.hangs(value)
 	case *types.Err:
-		x.Error = value.Error()
+		x.Error = t.of.errorShown(value, v.err != nil)
 	default:
 		x.Type, x.Value = show(value, t.of.secret)
 	}
@@ -150,7 +150,7 @@ func (t *phaseTrace) expression(p *phase, e *expression, o outcome, err error, c
 	case o.unknown != nil:
 		x.Unknown, x.Because = t.of.run.hangs(o.unknown)
 	case o.err != nil:
-		x.Error = o.err.Error()
+		x.Error = t.of.errorShown(o.err, e.err != nil)
 	default:
 		x.Type, x.Value = show(o.value, t.of.secret)
 	}
@@ -159,6 +159,14 @@ func (t *phaseTrace) expression(p *phase, e *expression, o outcome, err error, c
 	}
 	t.remaining, t.uncertain = p.remaining, p.uncertain
 	t.evaluated = append(t.evaluated, evaluated{expression: e, ExplainedExpression: x})
+}
+
+// errorShown is the text of an error, which may hold a value: not of a Secret. One of compilation holds none.
+func (t *evaluationTrace) errorShown(err error, compilation bool) string {
+	if t.secret && !compilation {
+		return Mask
+	}
+	return err.Error()
 }
 
 // result is what an expression came to as a validation.

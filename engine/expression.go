@@ -74,7 +74,8 @@ func oneOf(output *cel.Type, types []*cel.Type) bool {
 // need it.
 func (e *expression) unknowing() (cel.Program, error) {
 	e.partialOnce.Do(func() {
-		e.partial, e.partialErr = e.env.Program(e.ast, cel.InterruptCheckFrequency(celconfig.CheckFrequency), cel.EvalOptions(cel.OptPartialEval))
+		e.partial, e.partialErr = e.env.Program(e.ast, cel.InterruptCheckFrequency(celconfig.CheckFrequency),
+			cel.EvalOptions(cel.OptPartialEval), e.nullTests())
 	})
 	return e.partial, e.partialErr
 }

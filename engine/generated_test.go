@@ -130,9 +130,9 @@ func drawConstraints(t *rapid.T) *admissionv1.MatchResources {
 var generatedCluster = mustDocuments(`
 {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com, uid: u0}, spec: {group: example.com, scope: Namespaced, names: {plural: widgets, kind: Widget}, versions: [{name: v1, served: true}]}}
 ---
-{apiVersion: v1, kind: Namespace, metadata: {name: shop, uid: u1, resourceVersion: "1", labels: {env: prod}}}
+{apiVersion: v1, kind: Namespace, metadata: {name: shop, uid: u1, resourceVersion: "1", managedFields: [{manager: a}], labels: {env: prod}}}
 ---
-{apiVersion: v1, kind: Namespace, metadata: {name: lab, uid: u2, resourceVersion: "2"}}
+{apiVersion: v1, kind: Namespace, metadata: {name: lab, uid: u2, resourceVersion: "2", managedFields: [{manager: a}]}}
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: limits, namespace: config, uid: u3, resourceVersion: "3", managedFields: [{manager: a}]}, data: {max: "1"}}
 ---

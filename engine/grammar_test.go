@@ -52,8 +52,8 @@ func (g *grammar) expression(of string, depth int) string {
 // one is true once in n times.
 func (g *grammar) one(n int) bool { return rapid.IntRange(1, n).Draw(g.t, "one in") == 1 }
 
-// fill replaces the holes of a form: B, I, S and L stand for expressions by type, X for a name bound to strings, in a
-// pair of braces with what it is bound in.
+// fill replaces the holes of a form: <B>, <I>, <S> and <L> are expressions by type, <Bx> and <Sx> the name and the body
+// of a comprehension, <x> a name that one has bound. A form has no other less-than sign.
 func (g *grammar) fill(form string, depth int) string {
 	var out strings.Builder
 	for i := 0; i < len(form); i++ {
@@ -138,11 +138,11 @@ var compounds = map[string][]string{
 	boolean: {
 		"(<B> || <B>)", "(<B> && <B>)", "!(<B>)", "(<B> ? <B> : <B>)", "<I> > <I>", "<I> == <I>", "<S> == <S>", "<S> in <L>",
 		"<L>.all(<Bx>)", "<L>.exists(<Bx>)", "<L>.exists_one(<Bx>)", "<S>.startsWith(<S>)", "<S>.contains(<S>)", "<S>.matches('^[a-b]*$')",
-		"<L> == <L>", "dyn(<S>) == dyn(<I>)", "cel.bind(y, <S>, y == 'a' || <B>)", "sets.contains(<L>, <L>)", "<L>.isSorted()",
+		"<L> == <L>", "dyn(<S>) == dyn(<I>)", "sets.contains(<L>, <L>)", "<L>.isSorted()",
 		"{'k': <B>}.k", "[<B>, <B>][0]", "[<B>][<I>]", "optional.of(<B>).orValue(true)", "{<S>: <B>}['a']", "{<S>: <I>} == {'a': 1}",
 		"has({'k': <S>}.k)", "optional.of(<S>).hasValue()", "optional.ofNonZeroValue(<S>).hasValue()", "<S> in {<S>: 1}",
 		"<L>.exists(<Bx>) || <B>", "(<B> ? object : oldObject).metadata.name == 'a'", "<object>.metadata.labels[<S>] == <S>",
-		"<L>.all(i, v, v != <S> && 2 > i)", "isQuantity(<S>)", "<object>.metadata.labels.all(k, <object>.metadata.labels[k] == 'b')",
+		"<L>.all(i, v, v != <S> && 2 > i)", "isQuantity(<S>)", "<object>.metadata.labels.all(k, <object>.metadata.labels[?k].orValue('') == 'b')",
 		"[1, 2].all(i, i > <I> && <B>)", "optional.of(<S>).optMap(z, z + 'a').orValue('') == 'aa'", "<L>.exists_one(<Bx>) && <B>",
 	},
 	integer: {

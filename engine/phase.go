@@ -23,8 +23,10 @@ type phase struct {
 
 	// remaining is what is left of the budget.
 	remaining int64
-	// uncertain is what unknown expressions might have cost on top.
-	uncertain int64
+	// uncertain is what unknown expressions might have cost on top, with variables among them from the first on: those
+	// are evaluated once.
+	uncertain     int64
+	withVariables bool
 	// composition is what variables have cost since the last expression began.
 	composition int64
 	vars        ref.Val
@@ -68,7 +70,7 @@ func (p *phase) evaluate(e *expression) (outcome, error) {
 	p.authz.reset()
 	value, details, evalErr := program.Eval(p.act)
 	if u := p.broken(e, evalErr); u != nil {
-		p.uncertain += celconfig.PerCallLimit * int64(1+len(p.policy.variables))
+		p.spendUnknown()
 		return outcome{unknown: u}, nil
 	}
 	over := p.composition > p.remaining
@@ -89,7 +91,7 @@ func (p *phase) evaluate(e *expression) (outcome, error) {
 	}
 	p.remaining -= int64(*cost)
 	if u := p.unknown(value); u != nil {
-		p.uncertain += celconfig.PerCallLimit * int64(1+len(p.policy.variables))
+		p.spendUnknown()
 		return outcome{unknown: u}, nil
 	}
 	if p.uncertain > p.remaining {
@@ -99,6 +101,15 @@ func (p *phase) evaluate(e *expression) (outcome, error) {
 		return outcome{err: invalid(fmt.Sprintf("expression '%v' resulted in error: %v", e.source, evalErr), nil)}, nil
 	}
 	return outcome{value: value}, nil
+}
+
+// spendUnknown counts what an unknown expression can have cost at most.
+func (p *phase) spendUnknown() {
+	p.uncertain += celconfig.PerCallLimit
+	if !p.withVariables {
+		p.withVariables = true
+		p.uncertain += celconfig.PerCallLimit * int64(len(p.policy.variables))
+	}
 }
 
 // program is the one to evaluate: only where something is unknown does cel-go have to look for it.

@@ -57,18 +57,28 @@ func (e *expression) chosen() (set inputSet) {
 	return set
 }
 
-// named are the inputs that a part of the expression names.
-func (e *expression) named(part celast.Expr) (set inputSet) {
-	celast.PreOrderVisit(part, celast.NewExprVisitor(func(node celast.Expr) {
-		if node.Kind() != celast.IdentKind {
-			return
+// named are the inputs that a part of the expression begins with: object for object.metadata.labels, both objects for
+// (x ? object : oldObject).metadata.
+func (e *expression) named(part celast.Expr) inputSet {
+	switch part.Kind() {
+	case celast.IdentKind:
+		name, _, _ := strings.Cut(part.AsIdent(), ".")
+		if name == plugincel.VariableVarName {
+			return e.inputs
 		}
-		name, _, _ := strings.Cut(node.AsIdent(), ".")
-		if set |= inputNames[name]; name == plugincel.VariableVarName {
-			set |= e.inputs
+		return inputNames[name]
+	case celast.SelectKind:
+		return e.named(part.AsSelect().Operand())
+	case celast.CallKind:
+		args := part.AsCall().Args()
+		switch part.AsCall().FunctionName() {
+		case operators.Index, operators.OptIndex, operators.OptSelect:
+			return e.named(args[0])
+		case operators.Conditional:
+			return e.named(args[1]) | e.named(args[2])
 		}
-	}))
-	return set
+	}
+	return 0
 }
 
 // findInputs finds out what each expression of the policy can read, through variables too.

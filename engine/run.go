@@ -45,8 +45,7 @@ func (s *scope) evaluate(c *compiled, b *compiledBinding, as target, params *rep
 		u.Params = r.out.Params
 		return u
 	}
-	if r.matchConditions() {
-		r.validate()
+	if r.matchConditions() && r.validate() {
 		r.annotate()
 	}
 	r.out.settle()

@@ -14,8 +14,9 @@ func isBudget(err error) bool {
 	return errors.Is(err, apiservercel.ErrOutOfBudget) || errors.Is(err, apiservercel.ErrInternal)
 }
 
-// validate evaluates the validations, and the messages of those that fail.
-func (r *run) validate() {
+// validate evaluates the validations, and the messages of those that fail. It is false where the budget did not suffice,
+// upon which the apiserver does not look at the audit annotations.
+func (r *run) validate() bool {
 	act := r.activation(r.matched, r.ns.fields, true)
 	defer r.done(act)
 	p := newPhase(r.policy, act, r.authz, celconfig.RuntimeCELCostBudget)
@@ -24,7 +25,7 @@ func (r *run) validate() {
 		o, err := p.eval(v.expression)
 		if err != nil {
 			r.fail(err.Error())
-			return
+			return false
 		}
 		outcomes[i] = o
 	}
@@ -34,6 +35,7 @@ func (r *run) validate() {
 			r.out.Verdicts = append(r.out.Verdicts, v)
 		}
 	}
+	return true
 }
 
 // verdict is the result of the i-th validation; ok is false where it passed.

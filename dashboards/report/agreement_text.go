@@ -166,9 +166,15 @@ func writeRows(out *strings.Builder, head []string, rows [][]string) {
 	}
 }
 
+// shownNotGiven is how many policies that are not given are named to a person.
+const shownNotGiven = 10
+
 func notGivenLines(list []NotGiven) []string {
 	var out []string
-	for _, n := range list {
+	for i, n := range list {
+		if left := len(list) - i; i == shownNotGiven && left > 1 {
+			return append(out, number(int64(left))+" more")
+		}
 		line := "policy " + n.Policy
 		if n.Binding != "" {
 			line += " with binding " + n.Binding

@@ -51,7 +51,6 @@ func TestDeterminism(t *testing.T) {
 		"object.data.transformMapEntry(k, v, {'same': k})",
 		"object.all(k, object[k].all(l, l != 'namespace'))",
 		"'%s'.format([object])",
-		"cel.bind(m, dyn({'a': 1}), m[object.metadata.labels])",
 		"{'a': 1}.transformMap(k, v, object.metadata.labels).transformMapEntry(k, v, {v: 1, v: 2})",
 	} {
 		if compiled(source) == nil {

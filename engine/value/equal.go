@@ -1,6 +1,7 @@
 package value
 
 import (
+	"maps"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -97,7 +98,7 @@ func sliceComparison(t reflect.Type) func(a, b reflect.Value) bool {
 		if a.Len() != b.Len() {
 			return false
 		}
-		if a.Len() == 0 || a.Pointer() == b.Pointer() {
+		if a.Pointer() == b.Pointer() {
 			return true
 		}
 		for i := range a.Len() {
@@ -110,12 +111,15 @@ func sliceComparison(t reflect.Type) func(a, b reflect.Value) bool {
 }
 
 func mapComparison(t reflect.Type) func(a, b reflect.Value) bool {
+	if t == reflect.TypeFor[map[string]string]() {
+		return func(a, b reflect.Value) bool { return maps.Equal(get[map[string]string](a), get[map[string]string](b)) }
+	}
 	elem := shapeOf(t.Elem())
 	return func(a, b reflect.Value) bool {
 		if a.Len() != b.Len() {
 			return false
 		}
-		if a.Len() == 0 || a.Pointer() == b.Pointer() {
+		if a.Pointer() == b.Pointer() {
 			return true
 		}
 		for it := a.MapRange(); it.Next(); {

@@ -2,6 +2,7 @@ package value
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -110,6 +111,9 @@ func (m *mapView) keys() []string {
 
 // Equal takes a comparison that is an error for a difference.
 func (m *mapView) Equal(other ref.Val) ref.Val {
+	if o, ok := other.(*mapView); ok && m.plain != nil && o.plain != nil {
+		return types.Bool(maps.Equal(m.plain, o.plain))
+	}
 	o, ok := other.(traits.Mapper)
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(other)

@@ -60,7 +60,8 @@ func TestShapes(t *testing.T) {
 		"twice":  func(v ref.Val) any { return again(v) },
 		"format": func(v ref.Val) any { return types.Format(v) },
 		"walk":   func(v ref.Val) any { return walk(v) },
-		"fold":   func(v ref.Val) any { return fold(v) },
+		"fold":   func(v ref.Val) any { return fold(v, 99) },
+		"stop":   func(v ref.Val) any { return len(fold(v, 1)) },
 	}
 	for i := range ours {
 		for name, call := range calls {
@@ -105,24 +106,27 @@ func walk(v ref.Val) string {
 	return out
 }
 
-// entries are what a comprehension with two variables reads.
-type entries []string
-
-func (e *entries) FoldEntry(key, val any) bool {
-	native := types.DefaultTypeAdapter.NativeToValue
-	*e = append(*e, render(native(key))+": "+render(native(val))+";")
-	return true
+// folder reads what a comprehension with two variables does, up to some entries.
+type folder struct {
+	entries []string
+	most    int
 }
 
-func fold(v ref.Val) any {
-	var out entries
+func (f *folder) FoldEntry(key, val any) bool {
+	native := types.DefaultTypeAdapter.NativeToValue
+	f.entries = append(f.entries, render(native(key))+": "+render(native(val))+";")
+	return len(f.entries) < f.most
+}
+
+func fold(v ref.Val, most int) []string {
+	f := folder{most: most}
 	switch m := v.(type) {
 	case traits.Mapper:
-		types.ToFoldableMap(m).Fold(&out)
+		types.ToFoldableMap(m).Fold(&f)
 	case traits.Lister:
-		types.ToFoldableList(m).Fold(&out)
+		types.ToFoldableList(m).Fold(&f)
 	}
-	return out
+	return f.entries
 }
 
 func TestOperands(t *testing.T) {

@@ -137,6 +137,7 @@ func jsons(of func(map[string]any) ref.Val) []ref.Val {
 func structs(of func(any) ref.Val) []ref.Val {
 	quantity := func(s string) corev1.ResourceList { return corev1.ResourceList{"cpu": resource.MustParse(s)} }
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: corev1.PodSpec{Overhead: quantity("1")}}
+	native := types.DefaultTypeAdapter.NativeToValue
 	same := &corev1.Pod{ObjectMeta: pod.ObjectMeta, Spec: corev1.PodSpec{Overhead: quantity("1000m")}}
 	return []ref.Val{
 		of(nil), of((*string)(nil)), of("a"), of(true), of(int32(1)), of([]byte{}), of([]byte(nil)), of(make(chan int)), of([1]int{}),
@@ -151,5 +152,7 @@ func structs(of func(any) ref.Val) []ref.Val {
 		of(pod), of(pod.DeepCopy()), of(same), of(&metav1.ObjectMeta{Name: "a"}), of(&metav1.ListMeta{}),
 		of(quantity("1")), of(quantity("1000m")), of(metav1.Time{}), of(runtime.RawExtension{Raw: []byte(`{"a":"b"}`)}),
 		of(&broken{}), of(example()), of(*example()),
+		// Maps of cel-go's, to which a comparison that is an error is an equal one.
+		native(map[string]any{"inline": of([]string{"a"})}), native(map[string]any{"a": of([]string{"a"})}),
 	}
 }

@@ -12,16 +12,24 @@ import (
 	"github.com/vapshadow/vapshadow/replay"
 )
 
-// What an explanation is made of, for those that write it.
 type (
-	Explanation          = engine.Explanation
-	ExplainedRequest     = engine.ExplainedRequest
-	ExplainedMatch       = engine.ExplainedMatch
-	ExplainedPolicy      = engine.ExplainedPolicy
-	ExplainedBinding     = engine.ExplainedBinding
-	ExplainedEvaluation  = engine.ExplainedEvaluation
-	ExplainedPhase       = engine.ExplainedPhase
-	ExplainedExpression  = engine.ExplainedExpression
+	// Explanation is the engine's: those that write it need not know the engine.
+	Explanation = engine.Explanation
+	// ExplainedRequest is a part of an Explanation.
+	ExplainedRequest = engine.ExplainedRequest
+	// ExplainedMatch is a part of an Explanation.
+	ExplainedMatch = engine.ExplainedMatch
+	// ExplainedPolicy is a part of an Explanation.
+	ExplainedPolicy = engine.ExplainedPolicy
+	// ExplainedBinding is a part of an Explanation.
+	ExplainedBinding = engine.ExplainedBinding
+	// ExplainedEvaluation is a part of an Explanation.
+	ExplainedEvaluation = engine.ExplainedEvaluation
+	// ExplainedPhase is a part of an Explanation.
+	ExplainedPhase = engine.ExplainedPhase
+	// ExplainedExpression is a part of an Explanation.
+	ExplainedExpression = engine.ExplainedExpression
+	// ExplainedUnknownPart is a part of an Explanation.
 	ExplainedUnknownPart = engine.ExplainedUnknown
 )
 

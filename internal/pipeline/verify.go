@@ -118,7 +118,7 @@ func Verify(ctx context.Context, cfg ReplayConfig, disagreed func(Disagreement))
 	if err != nil {
 		return nil, err
 	}
-	defer source.Close()
+	defer func() { _ = source.Close() }() // It was only read.
 	policies := newTimeline(cfg.Minor, eng)
 	f := &flow{cfg: cfg, source: source, replayer: replayer, decide: policies.evaluate, result: result}
 	if len(cfg.Policies) > 0 {

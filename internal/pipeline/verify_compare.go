@@ -190,13 +190,11 @@ func (c *comparison) given(r *recorded) []pairName {
 func (c *comparison) withoutRecord(about Disagreement, given []pairName, notAdmission string, r *recorded) {
 	for _, p := range given {
 		j := judge(p, nil, r, c.minor)
-		switch {
-		case notAdmission == "":
+		if notAdmission == "" {
 			j.outcome, j.differences, j.because = undecided, nil, becauseNotRebuilt
-		default:
-			for i := range j.differences {
-				j.differences[i].Vapshadow = SaidNotAdmission
-			}
+		}
+		for i := range j.differences {
+			j.differences[i].Vapshadow = SaidNotAdmission
 		}
 		c.count(j, about)
 	}

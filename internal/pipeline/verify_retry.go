@@ -14,7 +14,7 @@ const becausePerhapsRetried = "PerhapsRetried"
 // cacheLag is how long after a write an apiserver's cache may still hold the state before it.
 const cacheLag = 50 * time.Millisecond
 
-// A request takes no longer than this; when there are so many objects, older writes are forgotten.
+// A request takes no longer than this; at every so many objects, older writes are forgotten.
 const (
 	longestRequest = time.Minute
 	manyWrites     = 100_000
@@ -42,11 +42,12 @@ func (w *writes) add(ev *ingest.Event) {
 	if !ok || ev.Verb == "get" || ev.Verb == "list" || ev.Verb == "watch" || ev.ResponseStatus == nil || ev.ResponseStatus.Code >= 300 {
 		return
 	}
+	_, known := w.last[o]
 	w.last[o] = ev.StageTimestamp
 	if ev.StageTimestamp.After(w.newest) {
 		w.newest = ev.StageTimestamp
 	}
-	if len(w.last) < manyWrites || len(w.last)%manyWrites != 0 {
+	if known || len(w.last)%manyWrites != 0 {
 		return
 	}
 	for o, at := range w.last {

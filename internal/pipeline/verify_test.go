@@ -14,8 +14,8 @@ import (
 	"github.com/vapshadow/vapshadow/internal/pipeline"
 )
 
-// verifyPolicies are one policy with two validations and an audit annotation, one that denies, and one that is a word
-// list in an order of its own.
+// verifyPolicies are one policy with two validations and an audit annotation, one that denies, and one that names what
+// is deleted.
 const verifyPolicies = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -203,11 +203,8 @@ func told(list []pipeline.Disagreement) []string {
 		if d.ExpressionIndex != nil {
 			what = fmt.Sprint(*d.ExpressionIndex)
 		}
-		side := func(s pipeline.Said, message string, actions []string) string {
-			return strings.TrimSpace(fmt.Sprintf("%s %s%s", s, message, strings.Join(actions, "+")))
-		}
-		out = append(out, fmt.Sprintf("%s %s: %s / %s", d.Policy, what,
-			side(d.Apiserver, d.ApiserverMessage, nil), side(d.Vapshadow, d.VapshadowMessage, nil)))
+		side := func(s pipeline.Said, message string) string { return strings.TrimSpace(string(s) + " " + message) }
+		out = append(out, fmt.Sprintf("%s %s: %s / %s", d.Policy, what, side(d.Apiserver, d.ApiserverMessage), side(d.Vapshadow, d.VapshadowMessage)))
 	}
 	return out
 }
