@@ -60,7 +60,7 @@ func Explain(ctx context.Context, cfg ReplayConfig, auditID string) (*Explained,
 	if err != nil {
 		return nil, err
 	}
-	defer source.Close()
+	defer func() { _ = source.Close() }()
 	x := &explainer{
 		replayer: replayer, fixed: len(cfg.Policies) > 0, policies: newTimeline(cfg.Minor, eng), notFound: NotFoundError{AuditID: auditID},
 		out: &Explained{AuditID: auditID, KubernetesVersion: fmt.Sprintf("1.%d", cfg.Minor), Requests: []Explanation{}},
