@@ -46,7 +46,8 @@ func drawPolicies(t *rapid.T, cost costs) ([]*admissionv1.ValidatingAdmissionPol
 	return policies, bindings
 }
 
-func ptr[T any](v T) *T { return &v }
+//go:fix inline
+func ptr[T any](v T) *T { return new(v) }
 
 func drawPolicy(t *rapid.T, name string, cost costs) *admissionv1.ValidatingAdmissionPolicy {
 	g := &grammar{t: t, variables: map[string][]string{}, dear: cost == spendsBudget, fewChecks: cost == cheap}

@@ -160,7 +160,7 @@ func (r *recording) request(t testing.TB, i int) *replay.Request {
 	d := r.requests[i]
 	objects := r.cluster
 	if d.NamespaceObject != nil {
-		objects = append(objects[:len(objects):len(objects)], namespaceOf(d.NamespaceObject))
+		objects = append(slices.Clip(objects), namespaceOf(d.NamespaceObject))
 	}
 	world, err := replayer(r.minor, objects)
 	if err != nil {
@@ -176,9 +176,7 @@ func (r *recording) request(t testing.TB, i int) *replay.Request {
 
 func namespaceOf(fields content) map[string]any {
 	o := map[string]any{"apiVersion": "v1", "kind": "Namespace"}
-	for k, v := range fields {
-		o[k] = v
-	}
+	maps.Copy(o, fields)
 	return o
 }
 

@@ -56,8 +56,7 @@ func checkSyntax(data []byte, at Position) *Skip {
 	if deepest(data) > maxNesting {
 		return skipped(TooDeep, at, "nested deeper than %d levels", maxNesting)
 	}
-	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return skipped(InvalidJSON, at, "no JSON from byte %d of %d on", syntax.ByteOffset, len(data))
 	}
 	return skipped(InvalidJSON, at, "no JSON in %d bytes", len(data))

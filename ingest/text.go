@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 )
 
 // chunkSize is how much is read at a time. An entry that is held on to holds on to its chunk.
@@ -25,7 +26,7 @@ func newText(r io.Reader, at Position) *text { return &text{r: r, at: at} }
 
 // wholeText is text that is in memory already.
 func wholeText(data []byte, at Position) *text {
-	return &text{buf: data[:len(data):len(data)], at: at, err: errLineEnd}
+	return &text{buf: slices.Clip(data), at: at, err: errLineEnd}
 }
 
 // more reads on, until there is more in memory or nothing left.

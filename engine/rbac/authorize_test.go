@@ -193,7 +193,7 @@ func TestAggregation(t *testing.T) {
 func load(t testing.TB, documents string) *rbac.Snapshot {
 	t.Helper()
 	s := rbac.New()
-	for _, document := range strings.Split(documents, "---\n") {
+	for document := range strings.SplitSeq(documents, "---\n") {
 		var content map[string]any
 		if err := yaml.Unmarshal([]byte(document), &content); err != nil {
 			t.Fatal(err)

@@ -117,7 +117,7 @@ func TestWithRefuses(t *testing.T) {
 }
 
 func FuzzWith(f *testing.F) {
-	for _, document := range strings.Split(shop, "---\n") {
+	for document := range strings.SplitSeq(shop, "---\n") {
 		f.Add(document)
 	}
 	f.Fuzz(func(t *testing.T, document string) {
