@@ -39,6 +39,9 @@ type Engine struct {
 	all      map[string]*admissionv1.ValidatingAdmissionPolicy
 	bindings map[string]*admissionv1.ValidatingAdmissionPolicyBinding
 
+	// builtin are the resources that the apiserver itself has.
+	builtin func() *replay.Resources
+
 	mu    sync.RWMutex
 	index map[indexKey][]*compiled
 }
@@ -66,6 +69,7 @@ func New(cfg Config) (*Engine, error) {
 // assemble brings policies and bindings together. What an earlier Engine has compiled is taken from there.
 func (e *Engine) assemble(earlier *Engine) error {
 	e.index = map[indexKey][]*compiled{}
+	e.builtin = sync.OnceValue(func() *replay.Resources { return replay.BuiltinResources(e.minor) })
 	of := map[string][]*compiledBinding{}
 	for _, b := range e.bindings {
 		c := &compiledBinding{binding: b}

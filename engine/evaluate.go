@@ -31,6 +31,11 @@ func (e *Engine) evaluations(req *replay.Request, t *trace) []Evaluation {
 	var out []Evaluation
 	for _, c := range e.candidates(req) {
 		of := s.policy(c)
+		if req.Perhaps != "" {
+			for i := range of {
+				of[i] = of[i].doubted(req.Perhaps, "oldObject")
+			}
+		}
 		if e.hidden[c.policy.Name] {
 			for i := range of {
 				of[i] = of[i].doubted(PolicyNotShown, "policy")

@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apiserver/pkg/cel/common"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/vapshadow/vapshadow/engine/value"
 	"github.com/vapshadow/vapshadow/replay"
 )
 
@@ -35,7 +35,7 @@ func celValue(minor int, content map[string]any, kind schema.GroupVersionKind) (
 		return types.NullValue, nil
 	}
 	if minor < typedMinor || !builtin.Recognizes(kind) {
-		return types.DefaultTypeAdapter.NativeToValue(content), nil
+		return value.OfJSON(content), nil
 	}
 	object, err := builtin.New(kind)
 	if err != nil {
@@ -44,19 +44,19 @@ func celValue(minor int, content map[string]any, kind schema.GroupVersionKind) (
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, object); err != nil {
 		return nil, fmt.Errorf("reading a %s: %w", kind.Kind, err)
 	}
-	return common.SchemalessTypedToVal(object), nil
+	return value.OfStruct(object), nil
 }
 
 // structValue makes the CEL value of a Go struct that the apiserver makes itself: the request, the namespace.
 func structValue(minor int, object any) (ref.Val, error) {
 	if minor >= typedMinor {
-		return common.SchemalessTypedToVal(object), nil
+		return value.OfStruct(object), nil
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
 		return nil, err
 	}
-	return types.DefaultTypeAdapter.NativeToValue(content), nil
+	return value.OfJSON(content), nil
 }
 
 // admissionRequest is `request` as the apiserver shows it to policies.

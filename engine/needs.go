@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	celast "github.com/google/cel-go/common/ast"
-	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
@@ -18,7 +18,7 @@ import (
 // where they leave it open.
 func (e *Engine) Needs(group, resource string) bool {
 	for _, c := range e.policies {
-		if c.takesParams(e.minor, group, resource) {
+		if c.takesParams(e.builtin, group, resource) {
 			return true
 		}
 		if c.constraints.err != nil || !c.constraints.names(group, resource) {
@@ -35,13 +35,13 @@ func (e *Engine) Needs(group, resource string) bool {
 
 // takesParams says whether objects of a resource may be params of the policy. The resource of a custom kind hangs on
 // its definition, which may change, so that any of its group will do.
-func (c *compiled) takesParams(minor int, group, resource string) bool {
+func (c *compiled) takesParams(builtin func() *replay.Resources, group, resource string) bool {
 	kind := c.policy.Spec.ParamKind
 	if kind == nil {
 		return false
 	}
 	gvk := schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind)
-	if gvr, _, ok := replay.BuiltinResources(minor).Resource(gvk); ok {
+	if gvr, _, ok := builtin().Resource(gvk); ok {
 		return gvr.Group == group && gvr.Resource == resource
 	}
 	return gvk.Group == group

@@ -12,6 +12,8 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/lazy"
+
+	"github.com/vapshadow/vapshadow/engine/value"
 )
 
 // phase evaluates expressions one after the other against one activation and one cost budget: the match conditions of
@@ -125,6 +127,9 @@ func (p *phase) program(e *expression) (cel.Program, error) {
 // operand may have spent that the whole inputs would have passed over; and the error of a key, which cel-go resolves
 // before it looks whether what the key is for is known.
 func (p *phase) broken(e *expression, err error) *types.Unknown {
+	if trail, ok := value.UnknowableTrail(err); ok {
+		return types.NewUnknown(0, types.NewAttributeTrail(trail))
+	}
 	if err == nil || e.inputs&p.act.unknown == 0 {
 		return nil
 	}

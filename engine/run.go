@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/vapshadow/vapshadow/engine/convert"
+	"github.com/vapshadow/vapshadow/engine/value"
 	"github.com/vapshadow/vapshadow/replay"
 )
 
@@ -112,7 +113,7 @@ func (r *run) prepareParams(params *replay.Object) replay.Reason {
 		content = converted
 	}
 	// Params are shown as JSON-like maps in every version of Kubernetes.
-	r.params = types.DefaultTypeAdapter.NativeToValue(content)
+	r.params = value.OfJSON(content)
 	r.levels[readsParams] = params.Level
 	for _, u := range params.Unknown {
 		r.add(readsParams, u.Because, append([]string{"params"}, u.Path...)...)
@@ -185,8 +186,11 @@ func (r *run) hangs(u *types.Unknown) (on []string, because replay.Reason) {
 }
 
 func (r *run) because(t *types.AttributeTrail) replay.Reason {
-	if t.Variable() == costUnknown {
+	switch t.Variable() {
+	case costUnknown:
 		return CostUnknown
+	case value.RoundedTimes:
+		return replay.NotStored
 	}
 	path := []string{t.Variable()}
 	for _, q := range t.QualifierPath() {

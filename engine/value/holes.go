@@ -3,6 +3,7 @@ package value
 import (
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -21,8 +22,21 @@ func WithHoles(view ref.Val, holes [][]string) ref.Val {
 	return root.over(view, holes[0][:1])
 }
 
-// Unknowable is what a view with holes panics with.
+// Unknowable is what a view panics with where an answer hangs on what is not known. cel-go turns the panic into an
+// error that only its text tells apart: see UnknowableTrail.
 type Unknowable struct{ Trail string }
+
+const unknowableText = "not known: "
+
+func (u Unknowable) String() string { return unknowableText + u.Trail }
+
+// UnknowableTrail returns the trail of an Unknowable that an evaluation ended with.
+func UnknowableTrail(err error) (trail string, ok bool) {
+	if err == nil {
+		return "", false
+	}
+	return strings.CutPrefix(err.Error(), "internal error: "+unknowableText)
+}
 
 // hole is a tree of the fields that are not known.
 type hole struct {

@@ -74,7 +74,7 @@ func (r recorded) asJSON(view func(map[string]any) ref.Val) map[string]any {
 // asStructs are the variables of an expression where objects are Go structs, but for params.
 func (r recorded) asStructs(tb testing.TB, view func(any) ref.Val, params ref.Val) map[string]any {
 	tb.Helper()
-	struct_ := func(content map[string]any, into any) ref.Val {
+	decode := func(content map[string]any, into any) ref.Val {
 		if content == nil {
 			return types.NullValue
 		}
@@ -99,9 +99,9 @@ func (r recorded) asStructs(tb testing.TB, view func(any) ref.Val, params ref.Va
 		return o
 	}
 	return map[string]any{
-		"object": struct_(r.Object, object()), "oldObject": struct_(r.OldObject, object()),
-		"request":         struct_(r.Request, &admissionv1.AdmissionRequest{}),
-		"namespaceObject": struct_(r.NamespaceObject, &corev1.Namespace{}),
+		"object": decode(r.Object, object()), "oldObject": decode(r.OldObject, object()),
+		"request":         decode(r.Request, &admissionv1.AdmissionRequest{}),
+		"namespaceObject": decode(r.NamespaceObject, &corev1.Namespace{}),
 		"params":          params,
 	}
 }

@@ -133,7 +133,11 @@ func (s *structView) Iterator() traits.Iterator { return &keyIterator{keys: s.na
 // fields in an order that changes from run to run.
 func (s *structView) Equal(other ref.Val) ref.Val {
 	if o, ok := other.(*structView); ok {
-		return types.Bool(equalValues(s.value, o.value))
+		equal := equalValues(s.value, o.value)
+		if equal && roundedTimes(s.value, o.value) {
+			panic(Unknowable{Trail: RoundedTimes})
+		}
+		return types.Bool(equal)
 	}
 	o, ok := other.(traits.Mapper)
 	if !ok {

@@ -1,7 +1,6 @@
 package value_test
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"slices"
@@ -66,6 +65,9 @@ func evaluate(tb testingT, program cel.Program, variables map[string]any) outcom
 	tb.Helper()
 	result, details, err := program.Eval(variables)
 	out := outcome{Value: render(result)}
+	if trail, ok := value.UnknowableTrail(err); ok {
+		return outcome{Value: trail}
+	}
 	if err != nil {
 		out = outcome{Err: value.Message(err.Error())}
 	}
@@ -117,8 +119,8 @@ func compare(tb testingT, source string, program cel.Program, ours, theirs map[s
 	tb.Helper()
 	got := evaluate(tb, program, ours)
 	want := evaluate(tb, program, theirs)
-	if got == want {
-		return
+	if got == want || strings.Contains(got.Value, value.RoundedTimes) {
+		return // What hangs on rounded times is unknown here and decided there: TestRoundedTimes.
 	}
 	among, costs := false, map[uint64]bool{want.Cost: true}
 	varies := false
@@ -144,22 +146,19 @@ func shuffled(s string) string {
 	return strings.Join(letters, "")
 }
 
-// expressions are those of testdata/expressions.txt that compile.
+// expressions are the programs of testdata/expressions.txt, by their sources.
 func expressions(tb testing.TB) map[string]cel.Program {
 	tb.Helper()
-	file, err := os.Open("testdata/expressions.txt")
+	data, err := os.ReadFile("testdata/expressions.txt")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer file.Close()
-	programs := map[string]cel.Program{}
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		if program := compile(lines.Text()); program != nil {
-			programs[lines.Text()] = program
+	all := map[string]cel.Program{}
+	for source := range strings.Lines(string(data)) {
+		source = strings.TrimSpace(source)
+		if all[source] = compiled(source); all[source] == nil {
+			tb.Fatalf("%s does not compile.", source)
 		}
 	}
-	if len(programs) < 600 {
-		tb.Fatalf("Only %d expressions compile.", len(programs))
-	}
-	return programs
+	return all
 }
