@@ -100,7 +100,7 @@ func (p *phase) evaluate(e *expression) (outcome, error) {
 		return outcome{unknown: types.NewUnknown(0, types.NewAttributeTrail(costUnknown))}, nil
 	}
 	if evalErr != nil {
-		return outcome{err: invalid(fmt.Sprintf("expression '%v' resulted in error: %v", e.source, evalErr), nil)}, nil
+		return outcome{err: invalid(fmt.Sprintf("expression '%v' resulted in error: %v", e.source, errorText(evalErr)), nil)}, nil
 	}
 	return outcome{value: value}, nil
 }
@@ -185,7 +185,7 @@ func (p *phase) variable(v *namedExpression) ref.Val {
 	}
 	program, err := p.program(v.expression)
 	if err != nil {
-		return types.NewErr("composited variable %q fails to evaluate: %v", v.name, err)
+		return types.NewErr("composited variable %q fails to evaluate: %v", v.name, errorText(err))
 	}
 	value, details, err := program.Eval(p.act)
 	if u := p.broken(v.expression, err); u != nil {
@@ -203,7 +203,10 @@ func (p *phase) variable(v *namedExpression) ref.Val {
 		return u
 	}
 	if err != nil {
-		return types.NewErr("composited variable %q fails to evaluate: %v", v.name, err)
+		return types.NewErr("composited variable %q fails to evaluate: %v", v.name, errorText(err))
 	}
 	return value
 }
+
+// errorText is the text of an error of CEL's as the apiserver words it.
+func errorText(err error) string { return value.Message(err.Error()) }
