@@ -38,7 +38,7 @@ func drawPolicies(t *rapid.T, cost costs) ([]*admissionv1.ValidatingAdmissionPol
 		if p.Spec.ParamKind != nil {
 			b.Spec.ParamRef = &admissionv1.ParamRef{
 				Name: rapid.SampledFrom([]string{"limits", "nothing"}).Draw(t, "params"), Namespace: "config",
-				ParameterNotFoundAction: rapid.SampledFrom([]*admissionv1.ParameterNotFoundActionType{ptr(admissionv1.AllowAction), ptr(admissionv1.DenyAction)}).Draw(t, "not found"),
+				ParameterNotFoundAction: rapid.SampledFrom([]*admissionv1.ParameterNotFoundActionType{new(admissionv1.AllowAction), new(admissionv1.DenyAction)}).Draw(t, "not found"),
 			}
 		}
 		bindings = append(bindings, b)
@@ -46,13 +46,10 @@ func drawPolicies(t *rapid.T, cost costs) ([]*admissionv1.ValidatingAdmissionPol
 	return policies, bindings
 }
 
-//go:fix inline
-func ptr[T any](v T) *T { return new(v) }
-
 func drawPolicy(t *rapid.T, name string, cost costs) *admissionv1.ValidatingAdmissionPolicy {
 	g := &grammar{t: t, variables: map[string][]string{}, dear: cost == spendsBudget, fewChecks: cost == cheap}
 	p := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	p.Spec.FailurePolicy = rapid.SampledFrom([]*admissionv1.FailurePolicyType{ptr(admissionv1.Fail), ptr(admissionv1.Ignore), nil}).Draw(t, "failurePolicy")
+	p.Spec.FailurePolicy = rapid.SampledFrom([]*admissionv1.FailurePolicyType{new(admissionv1.Fail), new(admissionv1.Ignore), nil}).Draw(t, "failurePolicy")
 	p.Spec.MatchConstraints = drawConstraints(t)
 	if g.one(4) {
 		p.Spec.ParamKind = &admissionv1.ParamKind{APIVersion: "v1", Kind: "ConfigMap"}
@@ -90,7 +87,7 @@ func (g *grammar) validation() admissionv1.Validation {
 		v.Expression = "variables.big.contains(variables.half) && " + v.Expression
 	}
 	if g.one(3) {
-		v.Reason = ptr(metav1.StatusReasonForbidden)
+		v.Reason = new(metav1.StatusReasonForbidden)
 	}
 	switch rapid.IntRange(0, 3).Draw(g.t, "messageExpression") {
 	case 0:
@@ -109,7 +106,7 @@ func drawConstraints(t *rapid.T) *admissionv1.MatchResources {
 	rule.Operations = []admissionv1.OperationType{"*"}
 	rule.Rule = admissionv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*/*"}}
 	m := &admissionv1.MatchResources{
-		NamespaceSelector: &metav1.LabelSelector{}, ObjectSelector: &metav1.LabelSelector{}, MatchPolicy: ptr(admissionv1.Equivalent),
+		NamespaceSelector: &metav1.LabelSelector{}, ObjectSelector: &metav1.LabelSelector{}, MatchPolicy: new(admissionv1.Equivalent),
 	}
 	switch rapid.IntRange(0, 7).Draw(t, "constraints") {
 	case 0:

@@ -199,6 +199,7 @@ func (r *Replayer) collection(d *Decoded, base *Request) []*Request {
 		if base.OldObject.Because == PartialResponse {
 			base.OldObject.Because = NoHistory
 		}
+		base.Perhaps = base.OldObject.Because
 		return []*Request{base}
 	}
 	var out []*Request

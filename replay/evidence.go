@@ -59,6 +59,10 @@ const (
 	NodeAuthorizer Reason = "NodeAuthorizer"
 	// Changing: the object was being written while the request was admitted.
 	Changing Reason = "Changing"
+	// Evicted: the object was known, and had to go from the history, which was to stay within its limit.
+	Evicted Reason = "Evicted"
+	// NotKept: no policy that is evaluated hangs on what the object was before, so that was not kept.
+	NotKept Reason = "NotKept"
 	// NoConversion: the policy asks for another version of the object, which cannot be had here.
 	NoConversion Reason = "NoConversion"
 )

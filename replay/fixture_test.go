@@ -269,7 +269,7 @@ func object(t testing.TB, text string) map[string]any {
 // documents splits YAML at its document marks.
 func documents(data []byte) [][]byte {
 	var out [][]byte
-	for _, doc := range bytes.Split(append([]byte("\n"), data...), []byte("\n---\n")) {
+	for doc := range bytes.SplitSeq(append([]byte("\n"), data...), []byte("\n---\n")) {
 		if len(bytes.TrimSpace(doc)) > 0 {
 			out = append(out, doc)
 		}

@@ -3,7 +3,6 @@ package replay
 import (
 	"slices"
 	"sort"
-	"strconv"
 	"sync"
 	"time"
 )
@@ -20,33 +19,6 @@ func keyOf(group, resource, namespace, name string) Key {
 	return Key{Group: group, Resource: resource, Namespace: namespace, Name: name}
 }
 
-// version is one write of an object: what it left behind, and when it took effect.
-type version struct {
-	uid string
-	// rv is the resourceVersion that the write gave the object; 0 where the log does not show it.
-	rv uint64
-	// content is the whole object, in the version of the API that it was logged in.
-	content map[string]any
-	// derive makes the content from the one before: a write of which only a part was logged.
-	derive func(before map[string]any) map[string]any
-	// unknown are the parts of the content that are not known.
-	unknown []Unknown
-	// contested: another request at the same time shows the same resourceVersion. One of the two wrote it, the other
-	// changed nothing, and which is which is not known.
-	contested bool
-	// deleted: the object was gone afterwards.
-	deleted bool
-	// from and to bound the moment of the write; both are zero for the snapshot.
-	from, to time.Time
-	// writer is the auditID of the request that wrote; empty for the snapshot.
-	writer string
-	// bytes is about what the version holds on to.
-	bytes int64
-}
-
-// opaque says whether nothing is known of what the write left behind.
-func (v *version) opaque() bool { return v.content == nil && v.derive == nil && !v.deleted }
-
 // History knows the states of each object that the snapshot and the log have shown, by resourceVersion and by time.
 // It is safe for use by several goroutines; what it hands out is never changed.
 type History struct {
@@ -54,30 +26,37 @@ type History struct {
 	objects map[Key]*chain
 	// listed are the resources of which the snapshot holds every object, so that absence says something.
 	listed map[[2]string]bool
-	// byResource finds the objects of a resource in a namespace, for params and RBAC.
-	byResource map[[3]string]map[Key]bool
-	lru        lru
-	clock      clock
+	// collections finds the objects of a resource in a namespace, for params and RBAC.
+	collections map[[3]string]*collection
+	unpacker    *unpacker
+	lru         lru
+	evicted     evictions
+	clock       clock
 	// newest is the greatest resourceVersion of the snapshot; after the end of the first write known to be newer.
 	newest uint64
 	after  time.Time
 }
 
-// chain is the versions of one name in the order of their resourceVersions; writes without one stand by time.
-type chain struct {
-	key        Key
-	versions   []*version
-	bytes      int64
-	prev, next *chain
+// collection is the objects of a resource in a namespace. Their keys share its strings.
+type collection struct {
+	group, resource, namespace string
+	chains                     map[*chain]struct{}
 }
 
 // NewHistory makes a History that keeps about limit bytes of objects; 0 is no limit.
 func NewHistory(limit int64) *History {
+	unpacked := int64(maxUnpackedBytes)
+	if limit > 0 {
+		unpacked = min(unpacked, limit/4)
+		limit -= unpacked
+	}
 	return &History{
-		objects:    map[Key]*chain{},
-		listed:     map[[2]string]bool{},
-		byResource: map[[3]string]map[Key]bool{},
-		lru:        lru{limit: limit},
+		objects:     map[Key]*chain{},
+		listed:      map[[2]string]bool{},
+		collections: map[[3]string]*collection{},
+		unpacker:    newUnpacker(unpacked),
+		lru:         lru{limit: limit},
+		evicted:     newEvictions(limit),
 	}
 }
 
@@ -86,17 +65,12 @@ func (h *History) add(key Key, v *version) {
 	defer h.mu.Unlock()
 	c := h.objects[key]
 	if c == nil {
-		c = &chain{key: key}
-		h.objects[key] = c
-		group := [3]string{key.Group, key.Resource, key.Namespace}
-		if h.byResource[group] == nil {
-			h.byResource[group] = map[Key]bool{}
-		}
-		h.byResource[group][key] = true
+		c = h.newChain(key)
 	}
 	if !c.insert(v) {
 		return
 	}
+	h.pack(v)
 	switch {
 	case v.rv == 0:
 	case v.from.IsZero():
@@ -109,11 +83,91 @@ func (h *History) add(key Key, v *version) {
 	}
 	c.bytes += v.bytes
 	h.lru.touch(c, v.bytes)
-	for _, old := range h.lru.overflow() {
-		h.lru.drop(old)
-		delete(h.objects, old.key)
-		delete(h.byResource[[3]string{old.key.Group, old.key.Resource, old.key.Namespace}], old.key)
+	h.evict(c)
+}
+
+func (h *History) newChain(key Key) *chain {
+	name := [3]string{key.Group, key.Resource, key.Namespace}
+	of := h.collections[name]
+	if of == nil {
+		of = &collection{group: key.Group, resource: key.Resource, namespace: key.Namespace, chains: map[*chain]struct{}{}}
+		h.collections[name] = of
 	}
+	key.Group, key.Resource, key.Namespace = of.group, of.resource, of.namespace
+	c := &chain{key: key, unpacker: h.unpacker, history: h, bytes: chainBytes + int64(len(key.Name))}
+	c.floor, _ = h.evicted.find(key)
+	h.objects[key] = c
+	of.chains[c] = struct{}{}
+	h.lru.used += c.bytes
+	return c
+}
+
+func (h *History) remove(c *chain) {
+	h.lru.drop(c)
+	for _, v := range c.versions {
+		h.unpacker.release(v.object)
+	}
+	delete(h.objects, c.key)
+	name := [3]string{c.key.Group, c.key.Resource, c.key.Namespace}
+	delete(h.collections[name].chains, c)
+	if len(h.collections[name].chains) == 0 {
+		delete(h.collections, name)
+	}
+}
+
+// fit lets go of what is over the limit.
+func (h *History) fit() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.evict(nil)
+}
+
+// evict lets go of what is over the limit, but for the chain at hand.
+func (h *History) evict(atHand *chain) {
+	for _, old := range h.lru.overflow(atHand) {
+		h.evicted.add(old.key, old.last())
+		h.remove(old)
+	}
+}
+
+// restore takes in the versions of an object, in their order, as they were saved. It is written later than all that
+// were restored before it.
+func (h *History) restore(key Key, versions []*version, used bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if old := h.objects[key]; old != nil {
+		h.remove(old)
+	}
+	c := h.newChain(key)
+	c.versions, c.restored = versions, true
+	c.used.Store(used)
+	var grown int64
+	for _, v := range versions {
+		v.bytes = v.size()
+		grown += v.bytes
+	}
+	c.bytes += grown
+	h.lru.touch(c, grown)
+}
+
+// restored says whether a restored history told of an object.
+func (h *History) restored(key Key) bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	c := h.objects[key]
+	return c != nil && c.restored
+}
+
+// pack packs the object of a version.
+func (h *History) pack(v *version) {
+	if v.content != nil {
+		if v.raw == nil {
+			v.raw = appendJSON(nil, v.content)
+		}
+		v.object = h.unpacker.pack(v.content, v.raw)
+		v.content, v.raw = nil, nil
+	}
+	v.bytes = v.size()
 }
 
 // snapshot takes in an object of the snapshot. Of two of the same name the one that was read back from a cluster counts,
@@ -125,7 +179,7 @@ func (h *History) snapshot(key Key, v *version) {
 			h.mu.Unlock()
 			return
 		}
-		c.versions = nil
+		h.remove(c)
 	}
 	h.mu.Unlock()
 	h.add(key, v)
@@ -143,44 +197,6 @@ func (h *History) inSnapshot(key Key, v *version) bool {
 	return first.from.IsZero() && first.rv >= v.rv
 }
 
-// insert puts a version in its place and says whether it was new. A write that changed nothing shows the
-// resourceVersion that the object already had: it is no version of its own.
-func (c *chain) insert(v *version) bool {
-	if v.rv != 0 {
-		for _, have := range c.versions {
-			if have.rv == v.rv && have.uid == v.uid && have.deleted == v.deleted {
-				have.contested = have.contested || have.overlaps(v) && !have.from.IsZero()
-				if v.to.Before(have.from) {
-					have.from, have.to, have.writer = v.from, v.to, v.writer
-				}
-				return false
-			}
-		}
-	}
-	c.versions = slices.Insert(c.versions, c.place(v), v)
-	return true
-}
-
-// place is where a version belongs: by resourceVersion among those that have one, and between these by the time at
-// which it was done.
-func (c *chain) place(v *version) int {
-	first, at := 0, len(c.versions)
-	for i, w := range c.versions {
-		if v.rv == 0 || w.rv == 0 {
-			continue
-		}
-		if w.rv > v.rv {
-			at = i
-			break
-		}
-		first = i + 1
-	}
-	for at > first && v.to.Before(c.versions[at-1].to) {
-		at--
-	}
-	return at
-}
-
 // forget drops the versions that no request received after `before` can still see, all but the last of them.
 func (h *History) forget(key Key, before time.Time) {
 	h.mu.Lock()
@@ -189,6 +205,7 @@ func (h *History) forget(key Key, before time.Time) {
 	if c == nil {
 		return
 	}
+	h.settle(c, before)
 	keep := 0
 	for i := len(c.versions) - 1; i > 0; i-- {
 		if v := c.versions[i]; v.to.Before(before) && v.derive == nil {
@@ -199,84 +216,45 @@ func (h *History) forget(key Key, before time.Time) {
 	for _, v := range c.versions[:keep] {
 		c.bytes -= v.bytes
 		h.lru.used -= v.bytes
+		h.unpacker.release(v.object)
 	}
 	c.versions = slices.Delete(c.versions, 0, keep)
 	if len(c.versions) == 1 && c.versions[0].deleted && c.versions[0].to.Before(before) {
-		h.lru.drop(c)
-		delete(h.objects, key)
-		delete(h.byResource[[3]string{key.Group, key.Resource, key.Namespace}], key)
+		h.remove(c)
 	}
 }
 
-// state is what a version of an object was.
-type state struct {
-	Object
-	rv      string
-	uid     string
-	deleted bool
-}
-
-// resolve builds the content of the version at index i.
-func (c *chain) resolve(i int) state {
+// settle makes the last state that no request received after `before` can still change the outcome of, so that what it
+// was made of can go.
+func (h *History) settle(c *chain, before time.Time) {
+	i := len(c.versions) - 1
+	for i >= 0 && !c.versions[i].to.Before(before) {
+		i--
+	}
+	if i < 0 || c.versions[i].derive == nil {
+		return
+	}
 	v := c.versions[i]
-	s := state{uid: v.uid, deleted: v.deleted}
-	if v.rv != 0 {
-		s.rv = strconv.FormatUint(v.rv, 10)
+	if slices.ContainsFunc(c.versions[i+1:], func(w *version) bool { return !w.from.After(v.to) }) {
+		return
 	}
-	switch {
-	case v.derive != nil:
-		before, ok := c.predecessor(i)
-		if !ok || before.Level == Missing {
-			s.Object = missing(WritesMissed)
-			return s
-		}
-		if s.uid == "" {
-			s.uid = before.uid
-		}
-		content := v.derive(before.Content)
-		unknown := append(slices.Clone(before.Unknown), v.unknown...)
-		if len(managedFields(before.Content)) == 0 {
-			unknown = append(unknown, managedFields(content)...)
-		}
-		s.Object = Object{Evidence: Evidence{Level: Presumed}, Content: content, Unknown: unknown}
-	case v.content != nil:
-		s.Object = Object{Evidence: Evidence{Level: Presumed}, Content: v.content, Unknown: append(slices.Clip(v.unknown), managedFields(v.content)...)}
-	default:
-		s.Object = missing(WritesMissed)
+	s := c.resolve(i)
+	settled := &version{uid: s.uid, rv: v.rv, from: v.from, to: v.to, writer: v.writer, inferred: s.inferred}
+	if s.Level != Missing && !c.unordered(i) {
+		settled.content, settled.unknown = s.Content, s.Unknown
 	}
-	return s
+	h.pack(settled)
+	c.versions[i] = settled
+	c.bytes += settled.bytes - v.bytes
+	h.lru.used += settled.bytes - v.bytes
 }
-
-// predecessor is the state that the version at i was made from.
-func (c *chain) predecessor(i int) (state, bool) {
-	v := c.versions[i]
-	j := i - 1
-	for j >= 0 && c.versions[j].opaque() {
-		j--
-	}
-	if j >= 0 && c.versions[j].rv == 0 && c.versions[j].derive != nil && c.versions[j].overlaps(v) {
-		return state{Object: missing(WritesMissed)}, true
-	}
-	if j < 0 || c.versions[j].deleted || v.uid != "" && c.versions[j].uid != "" && c.versions[j].uid != v.uid {
-		return state{}, false
-	}
-	// A write with nothing to show may have come in between.
-	for _, o := range c.versions {
-		if o.opaque() && !o.to.Before(c.versions[j].from) && !o.from.After(v.to) && o.writer != v.writer {
-			return state{Object: missing(WritesMissed)}, true
-		}
-	}
-	return c.resolve(j), true
-}
-
-func (v *version) overlaps(w *version) bool { return !v.to.Before(w.from) && !w.to.Before(v.from) }
 
 // before finds the state of an object that a write found: the write gave it resourceVersion rv, and was made by the
 // request writer between from and to. noop is true where the write changed nothing.
 func (h *History) before(key Key, uid, writer string, rv uint64, from, to time.Time) (s state, noop, found bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	c := h.objects[key]
+	c := h.chain(key)
 	if c == nil {
 		return state{}, false, false
 	}
@@ -303,9 +281,14 @@ func (h *History) before(key Key, uid, writer string, rv uint64, from, to time.T
 		case v.writer != writer && !v.to.After(from):
 			return c.resolve(i), true, true
 		}
+	} else {
+		// A write without a resourceVersion that began later is no predecessor.
+		for i > 0 && c.versions[i-1].rv == 0 && c.versions[i-1].from.After(to) {
+			i--
+		}
 	}
 	// The write's own version may be there already: it is the one to look back from.
-	probe := &chain{versions: append(slices.Clone(c.versions[:i]), &version{uid: uid, rv: rv, writer: writer, from: from, to: to})}
+	probe := &chain{unpacker: h.unpacker, history: h, floor: c.floor, versions: append(slices.Clone(c.versions[:i]), &version{uid: uid, rv: rv, writer: writer, from: from, to: to})}
 	at := len(probe.versions) - 1
 	probe.versions = append(probe.versions, c.versions[i:]...)
 	s, found = probe.predecessor(at)
@@ -316,7 +299,7 @@ func (h *History) before(key Key, uid, writer string, rv uint64, from, to time.T
 func (h *History) at(key Key, rv uint64) (state, bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	c := h.objects[key]
+	c := h.chain(key)
 	if c == nil {
 		return state{}, false
 	}
@@ -328,9 +311,27 @@ func (h *History) at(key Key, rv uint64) (state, bool) {
 	return state{}, false
 }
 
+// chain finds an object, and notes that it was looked for.
+func (h *History) chain(key Key) *chain {
+	c := h.objects[key]
+	if c != nil && !c.used.Load() {
+		c.used.Store(true)
+	}
+	return c
+}
+
 // snapshotBefore says whether the snapshot is known to be older than a moment.
 func (h *History) snapshotBefore(t time.Time) bool {
 	return !h.after.IsZero() && !h.after.After(t)
+}
+
+// showed takes in that the log shows a resourceVersion that was given out before a moment.
+func (h *History) showed(rv uint64, before time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if rv > h.newest && (h.after.IsZero() || before.Before(h.after)) {
+		h.after = before
+	}
 }
 
 // fromFuture says whether the snapshot shows an object as it was only later than `to`.
@@ -347,7 +348,7 @@ func (h *History) fromFuture(v *version, to time.Time) bool {
 func (h *History) asOf(key Key, from, to time.Time, lag time.Duration, appears bool) (s state, found bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	c := h.objects[key]
+	c := h.chain(key)
 	if c == nil {
 		return state{}, false
 	}
@@ -370,6 +371,8 @@ func (h *History) asOf(key Key, from, to time.Time, lag time.Duration, appears b
 		return state{}, false
 	case h.fromFuture(c.versions[last], to):
 		return state{Object: missing(NoHistory)}, true
+	case c.floor.hides(c.versions[last]):
+		return state{Object: missing(Evicted)}, true
 	case c.unordered(last):
 		return state{Object: missing(WritesMissed)}, true
 	}
@@ -388,7 +391,7 @@ func (h *History) asOf(key Key, from, to time.Time, lag time.Duration, appears b
 func (h *History) latest(key Key, writer string, wrote Operation, from, to time.Time) (s state, found bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	c := h.objects[key]
+	c := h.chain(key)
 	if c == nil {
 		return state{}, false
 	}
@@ -411,8 +414,11 @@ func (h *History) latest(key Key, writer string, wrote Operation, from, to time.
 	if h.fromFuture(c.versions[last], to) {
 		return state{Object: missing(NoHistory)}, true
 	}
-	if v := c.versions[last]; v.from.IsZero() && v.rv != 0 && !h.snapshotBefore(from) && v.maybeMadeBy(wrote, from) {
+	if v := c.versions[last]; v.from.IsZero() && v.rv != 0 && !h.snapshotBefore(from) && c.maybeMadeBy(v, wrote, from) {
 		return state{Object: missing(NoHistory)}, true
+	}
+	if c.floor.hides(c.versions[last]) {
+		return state{Object: missing(Evicted)}, true
 	}
 	if c.unordered(last) {
 		return state{Object: missing(WritesMissed)}, true
@@ -420,41 +426,14 @@ func (h *History) latest(key Key, writer string, wrote Operation, from, to time.
 	return c.resolve(last), true
 }
 
-// unordered says whether another write was under way together with that of the version at i, and the log does not show
-// its resourceVersion: which of the two came later is not known.
-func (c *chain) unordered(i int) bool {
-	return slices.ContainsFunc(c.versions, func(w *version) bool {
-		return w != c.versions[i] && w.rv == 0 && w.overlaps(c.versions[i])
-	})
-}
-
-// maybeMadeBy says whether a request received at `from` may have left behind what the snapshot shows. A deletion leaves
-// nothing, or an object that is marked; an object that was made in or after the same second may be another.
-func (v *version) maybeMadeBy(wrote Operation, from time.Time) bool {
-	if wrote != Delete {
-		return wrote != ""
-	}
-	metadata := metadataOf(v.content)
-	made, err := time.Parse(time.RFC3339, stringAt(metadata, "creationTimestamp"))
-	return err != nil || metadata["deletionTimestamp"] != nil || !made.Before(from.Truncate(time.Second))
-}
-
 // names lists the objects of a resource in a namespace; all namespaces where namespace is "*".
 func (h *History) names(group, resource, namespace string) []Key {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	var keys []Key
-	if namespace != "*" {
-		for key := range h.byResource[[3]string{group, resource, namespace}] {
-			keys = append(keys, key)
-		}
-	} else {
-		for g, of := range h.byResource {
-			if g[0] == group && g[1] == resource {
-				for key := range of {
-					keys = append(keys, key)
-				}
-			}
+	for name, of := range h.collectionsOf(group, resource, namespace) {
+		for c := range of.chains {
+			keys = append(keys, Key{Group: name[0], Resource: name[1], Namespace: name[2], Name: c.key.Name})
 		}
 	}
 	sort.Slice(keys, func(i, j int) bool {
@@ -464,6 +443,30 @@ func (h *History) names(group, resource, namespace string) []Key {
 		return keys[i].Name < keys[j].Name
 	})
 	return keys
+}
+
+func (h *History) collectionsOf(group, resource, namespace string) map[[3]string]*collection {
+	if namespace != "*" {
+		name := [3]string{group, resource, namespace}
+		if of := h.collections[name]; of != nil {
+			return map[[3]string]*collection{name: of}
+		}
+		return nil
+	}
+	out := map[[3]string]*collection{}
+	for name, of := range h.collections {
+		if name[0] == group && name[1] == resource {
+			out[name] = of
+		}
+	}
+	return out
+}
+
+// list notes that the snapshot holds every object of a resource.
+func (h *History) list(group, resource string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.listed[[2]string{group, resource}] = true
 }
 
 func (h *History) isListed(group, resource string) bool {

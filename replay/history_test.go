@@ -61,9 +61,9 @@ func TestHistoryBytes(t *testing.T) {
 		first, newest string
 	}{
 		{limit: 0, first: "1", newest: "100"},
-		{limit: 20_000, first: string(replay.NoHistory), newest: "100"},
+		{limit: 20_000, first: string(replay.Evicted), newest: "100"},
 		// The object at hand is kept, however small the limit.
-		{limit: 1, first: string(replay.NoHistory), newest: "100"},
+		{limit: 1, first: string(replay.Evicted), newest: "100"},
 	} {
 		t.Run(fmt.Sprint(tt.limit), func(t *testing.T) {
 			r := replay.New(replay.Config{Minor: 37, HistoryBytes: tt.limit})

@@ -1,6 +1,8 @@
 package replay
 
-// lru keeps the chains of a History in the order in which they were last written, and says which have to go.
+// lru keeps the chains of a History in the order in which they were last written, and says which have to go. One that
+// was looked at since is spared once. It counts packed bytes only, so that what goes hangs on the log and not on what
+// happens to be unpacked.
 type lru struct {
 	limit, used int64
 	head, tail  *chain // head was written last
@@ -9,7 +11,7 @@ type lru struct {
 // touch puts a chain in front and counts the bytes that it grew by.
 func (l *lru) touch(c *chain, grown int64) {
 	l.used += grown
-	if l.head == c {
+	if l.head == c || pinned[[2]string{c.key.Group, c.key.Resource}] {
 		return
 	}
 	l.unlink(c)
@@ -23,16 +25,25 @@ func (l *lru) touch(c *chain, grown int64) {
 	}
 }
 
-// overflow returns the chains, oldest first, that have to go for the rest to stay within the limit.
-func (l *lru) overflow() []*chain {
+// overflow returns the chains, oldest first, that have to go for the rest to stay within the limit. The one at hand
+// stays, however small the limit.
+func (l *lru) overflow(atHand *chain) []*chain {
 	if l.limit <= 0 {
 		return nil
 	}
 	var out []*chain
 	over := l.used - l.limit
-	for c := l.tail; c != nil && c != l.head && over > 0; c = c.prev {
-		out = append(out, c)
-		over -= c.bytes
+	for c := l.tail; c != nil && over > 0; {
+		before := c.prev
+		switch {
+		case c == atHand:
+		case c.used.Swap(false):
+			l.touch(c, 0)
+		default:
+			out = append(out, c)
+			over -= c.bytes
+		}
+		c = before
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,6 +28,9 @@ func (r *Replayer) Observe(d *Decoded) {
 	if op == "" || op == Connect || !succeeded(ev) {
 		return
 	}
+	if rv, err := strconv.ParseUint(sentRevision(d), 10, 64); err == nil {
+		r.history.showed(rv, ev.StageTimestamp)
+	}
 	if _, dry, _ := options(ev, op, d.request); dry {
 		return
 	}
@@ -37,7 +41,7 @@ func (r *Replayer) Observe(d *Decoded) {
 	}
 	name := ev.ObjectRef.Name
 	if name == "" {
-		name = stringAt(metadataOf(d.response), "name")
+		name = createdName(d)
 	}
 	if name == "" {
 		return // A create of which neither the URI nor a body shows the name.
@@ -46,8 +50,14 @@ func (r *Replayer) Observe(d *Decoded) {
 	if v == nil {
 		return
 	}
+	if v.inferred && r.hidden(d) {
+		v = &version{}
+	}
 	k := key(ev, resources, name)
 	v.from, v.to, v.writer = ev.RequestReceivedTimestamp, ev.StageTimestamp, ev.AuditID
+	if v.derive != nil {
+		v.event = packEvent(ev)
+	}
 	r.record(k, v)
 }
 
@@ -72,14 +82,11 @@ func written(d *Decoded, op Operation, resources *Resources) *version {
 		// The last finalizer went, and the object with it.
 		return &version{uid: stringAt(metadataOf(d.response), "uid"), deleted: true}
 	case isObject(d.response):
-		return &version{uid: stringAt(metadataOf(d.response), "uid"), rv: revision(d.response), content: d.response, bytes: bodyBytes(len(d.Event.ResponseObject))}
+		return &version{uid: stringAt(metadataOf(d.response), "uid"), rv: revision(d.response), content: d.response, raw: d.Event.ResponseObject}
 	default:
-		return &version{}
+		return left(d, resources)
 	}
 }
-
-// bodyBytes is about what a decoded body of that many bytes of JSON holds on to.
-func bodyBytes(json int) int64 { return int64(json) * 4 }
 
 // deleted is what a DELETE left behind: an object marked for deletion while finalizers or a grace period hold it,
 // else nothing.
@@ -97,7 +104,7 @@ func deleted(response map[string]any) *version {
 		v.deleted = true
 		return v
 	}
-	v.rv, v.content, v.bytes = revision(response), response, sizeOf(response)
+	v.rv, v.content = revision(response), response
 	return v
 }
 
@@ -121,16 +128,16 @@ func held(object map[string]any) bool {
 // nothing else.
 func metadataWritten(d *Decoded) *version {
 	metadata := metadataOf(d.response)
-	v := &version{uid: stringAt(metadata, "uid"), rv: revision(d.response), bytes: sizeOf(metadata)}
+	v := &version{uid: stringAt(metadata, "uid"), rv: revision(d.response)}
 	if metadata["deletionTimestamp"] != nil && !held(d.response) && d.Event.ObjectRef.Resource != "namespaces" {
 		return &version{uid: v.uid, deleted: true}
 	}
 	if patchesMetadataOnly(d) {
-		v.derive = func(before map[string]any) map[string]any {
+		v.derive = derived(func(before map[string]any) map[string]any {
 			out := shallow(before)
 			out["metadata"] = keepConverted(metadata, before)
 			return out
-		}
+		})
 	}
 	return v
 }
@@ -170,16 +177,16 @@ func bound(d *Decoded) *version {
 	if node == "" || d.request["apiVersion"] != "v1" {
 		return &version{}
 	}
-	v := &version{derive: func(before map[string]any) map[string]any {
-		return withField(before, []string{"spec", "nodeName"}, node)
-	}}
+	var unknown []Unknown
 	for _, path := range [][]string{
 		{"metadata", "resourceVersion"}, {"metadata", "generation"}, {"metadata", "managedFields"},
 		{"metadata", "annotations"}, {"metadata", "labels"}, {"status"},
 	} {
-		v.unknown = append(v.unknown, Unknown{Path: path, Because: NotStored})
+		unknown = append(unknown, Unknown{Path: path, Because: NotStored})
 	}
-	return v
+	return &version{derive: derived(func(before map[string]any) map[string]any {
+		return withField(before, []string{"spec", "nodeName"}, node)
+	}, unknown...)}
 }
 
 // patchesMetadataOnly says whether a request is a patch that leaves all but the metadata as it was.
@@ -221,19 +228,18 @@ func (r *Replayer) observeCollection(d *Decoded, resources *Resources) {
 	if namespace == "" {
 		namespace = "*"
 	}
-	for _, k := range r.history.names(keyOf(ev.ObjectRef.APIGroup, "", "", "").Group, ev.ObjectRef.Resource, namespace) {
+	for _, k := range r.kept(keyOf(ev.ObjectRef.APIGroup, ev.ObjectRef.Resource, namespace, "")) {
 		r.record(k, &version{from: ev.RequestReceivedTimestamp, to: ev.StageTimestamp, writer: ev.AuditID})
 	}
 }
 
 func (r *Replayer) record(k Key, v *version) {
 	known := r.history.inSnapshot(k, v)
-	r.history.add(k, v)
-	r.history.forget(k, v.to.Add(-horizon))
+	change := Change{Namespace: k.Namespace, Name: k.Name, Content: v.content, Opaque: v.opaque() || v.derive != nil, AuditID: v.writer}
+	r.keep(k, v)
 	if known {
 		return
 	}
-	change := Change{Namespace: k.Namespace, Name: k.Name, Content: v.content, Opaque: v.opaque() || v.derive != nil, AuditID: v.writer}
 	switch k.Group {
 	case rbacGroup:
 		if change.Kind = rbacKinds[k.Resource]; change.Kind != "" {
@@ -245,7 +251,7 @@ func (r *Replayer) record(k Key, v *version) {
 		}
 	case crdGroup:
 		if k.Resource == "customresourcedefinitions" {
-			r.recordCRD(k.Name, v)
+			r.recordCRD(k.Name, v, change.Content)
 		}
 	}
 }
@@ -255,15 +261,15 @@ var policyKinds = map[string]string{
 }
 
 // recordCRD makes the discovery that a CRD's write left behind. CRDs that the log shows no body of leave it as it is.
-func (r *Replayer) recordCRD(name string, v *version) {
+func (r *Replayer) recordCRD(name string, v *version, content map[string]any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := r.resources[len(r.resources)-1].Resources
 	switch {
 	case v.deleted:
 		next = next.WithoutCRD(name)
-	case v.content != nil:
-		with, err := next.WithCRD(v.content)
+	case content != nil:
+		with, err := next.WithCRD(content)
 		if err != nil {
 			return
 		}

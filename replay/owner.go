@@ -27,6 +27,9 @@ func (r *Request) Owner() *Owner {
 			break
 		}
 		s, found := r.View.history.asOf(keyOf(resource[0], resource[1], r.Namespace, owner.Name), r.View.from, r.View.to, 0, false)
+		if !found {
+			s, found = r.View.history.asOf(keyOf(resource[0], resource[1]+ownersOnly, r.Namespace, owner.Name), r.View.from, r.View.to, 0, false)
+		}
 		if !found || s.Content == nil {
 			break
 		}

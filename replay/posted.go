@@ -55,58 +55,101 @@ var (
 	wipedMetadata = map[string]any{"deletionTimestamp": nil, "deletionGracePeriodSeconds": nil, "selfLink": nil}
 )
 
-// sent is the object of a create or an update whose response does not show it, as far as the request's body tells.
-func (r *Replayer) sent(d *Decoded, req *Request, because Reason) Object {
-	added, known := addedOnCreate[req.Kind.Group+"/"+req.Kind.Kind]
+// sent is the object of a create or an update whose response does not show it, as far as the request's body tells. old
+// is the object that an update found, which may be Missing.
+func (r *Replayer) sent(d *Decoded, req *Request, old Object, because Reason) Object {
+	if r.hidden(d) {
+		return missing(Mutated)
+	}
+	object := body(d, req, old, because)
+	if object.Content != nil && (object.Content["kind"] != req.Kind.Kind || object.Content["apiVersion"] != req.Kind.GroupVersion().String()) {
+		return missing(because) // The body would make another kind of it, which the apiserver does not accept.
+	}
+	return object
+}
+
+// hidden says whether admission changed the object in a way that the log does not show.
+func (r *Replayer) hidden(d *Decoded) bool {
+	return hidesMutations(d.Event) || len(r.history.names("admissionregistration.k8s.io", "mutatingadmissionpolicybindings", "")) > 0
+}
+
+// body is what sent is where admission's mutations are shown.
+func body(d *Decoded, req *Request, old Object, because Reason) Object {
+	switch {
+	case !reached(d.Event):
+		return missing(because)
+	case d.Event.Verb == "patch" && req.Operation == Create:
+		return applied(d, req, because)
+	case d.Event.Verb == "patch":
+		return patched(d, req, old, because)
+	}
+	_, known := addedOnCreate[req.Kind.Group+"/"+req.Kind.Kind]
 	if _, custom := req.View.resources.Custom(req.Resource); custom {
 		known = true
 	}
 	switch {
-	case !known || req.SubResource != "" || d.Event.Verb == "patch" || !isObject(d.request):
+	case !known || !isObject(d.request) || stringAt(d.request, "apiVersion") != req.Kind.GroupVersion().String():
 		return missing(because)
-	case stringAt(d.request, "apiVersion") != req.Kind.GroupVersion().String():
+	case req.Operation == Create && req.SubResource != "":
 		return missing(because)
-	case !reached(d.Event):
-		return missing(because)
-	case mutated(d.Event) || len(r.history.names("admissionregistration.k8s.io", "mutatingadmissionpolicybindings", "")) > 0:
-		return missing(Mutated)
+	case req.Operation == Create:
+		return whileMade(d, req, d.request, because)
 	}
-	object := Object{Evidence: Evidence{Level: Presumed}, Content: d.request}
+	return put(d, req, old, because)
+}
+
+// whileMade is a new object as validating admission saw it, made from what the client sent of it.
+func whileMade(d *Decoded, req *Request, content map[string]any, because Reason) Object {
+	changes := map[string]any{"namespace": namespaceOf(req), "name": req.Name}
+	maps.Copy(changes, wipedMetadata)
+	object := Object{Evidence: Evidence{Level: Presumed}, Content: withMetadata(content, changes)}
 	add := func(path ...string) {
 		object.Unknown = append(object.Unknown, Unknown{Path: path, Because: because})
+	}
+	if _, hasStatus := content["status"]; hasStatus || req.View.resources.has(req.Resource, "status") {
+		add("status")
+	}
+	if req.Name == "" {
+		add("metadata", "name")
+	}
+	for _, path := range addedOnCreate[req.Kind.Group+"/"+req.Kind.Kind] {
+		add(strings.Split(path, ".")...)
+	}
+	for _, field := range addedMetadata {
+		add("metadata", field)
+	}
+	return mutate(d, req, Object{}, object, because)
+}
+
+// put is the object of an update that sent it whole.
+func put(d *Decoded, req *Request, old Object, because Reason) Object {
+	if req.SubResource != "" && old.Level == Missing {
+		return missing(because)
+	}
+	object := Object{Evidence: Evidence{Level: Presumed}, Content: withMetadata(d.request, map[string]any{"namespace": namespaceOf(req)})}
+	add := func(path ...string) {
+		object.Unknown = append(object.Unknown, Unknown{Path: path, Because: because})
+	}
+	if req.Kind.Group == "" && req.Kind.Kind == "Service" {
+		for _, path := range addedOnCreate["/Service"] {
+			add(strings.Split(path, ".")...)
+		}
+	}
+	if old.Level != Missing {
+		return settled(d, req, old, object, because)
 	}
 	if _, hasStatus := d.request["status"]; hasStatus || req.View.resources.has(req.Resource, "status") {
 		add("status")
 	}
-	metadata := changedMetadata
-	object.Content = withMetadata(d.request, map[string]any{"namespace": namespaceOf(req)})
-	if req.Operation == Create {
-		changes := map[string]any{"namespace": namespaceOf(req), "name": req.Name}
-		maps.Copy(changes, wipedMetadata)
-		object.Content = withMetadata(d.request, changes)
-		metadata = addedMetadata
-		if req.Name == "" {
-			add("metadata", "name")
-		}
-		for _, path := range added {
-			add(strings.Split(path, ".")...)
-		}
-	} else {
-		for _, field := range []string{"uid", "creationTimestamp", "resourceVersion"} {
-			if metadataOf(d.request)[field] == nil {
-				add("metadata", field)
-			}
-		}
-		if req.Kind.Group == "" && req.Kind.Kind == "Service" {
-			for _, path := range added {
-				add(strings.Split(path, ".")...)
-			}
+	for _, field := range []string{"uid", "creationTimestamp", "resourceVersion"} {
+		if metadataOf(d.request)[field] == nil {
+			add("metadata", field)
 		}
 	}
-	for _, field := range metadata {
+	for _, field := range changedMetadata {
 		add("metadata", field)
 	}
-	return object
+	return mutate(d, req, Object{}, object, because)
 }
 
 // namespaceOf is the namespace that the apiserver writes into an object whose body leaves it to the URI; nil for one
@@ -130,17 +173,4 @@ func reached(ev *ingest.Event) bool {
 	}
 	return strings.Contains(message, "ValidatingAdmissionPolicy '") ||
 		code(ev) == 409 && ev.Verb == "create" && strings.Contains(message, "already exists")
-}
-
-const mutationAnnotation = "mutation.webhook.admission.k8s.io/"
-
-// mutated says whether a webhook changed the object. The apiserver notes it at every audit level.
-// https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#monitoring-admission-webhooks
-func mutated(ev *ingest.Event) bool {
-	for key, value := range ev.Annotations {
-		if strings.HasPrefix(key, mutationAnnotation) && strings.Contains(value, `"mutated":true`) {
-			return true
-		}
-	}
-	return false
 }

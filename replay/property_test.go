@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"testing"
@@ -145,9 +146,7 @@ func disturb(t *rapid.T, log []logged) []*ingest.Event {
 
 func stateOf(c *cluster) map[string]map[string]any {
 	out := map[string]map[string]any{}
-	for name, object := range c.objects {
-		out[name] = object
-	}
+	maps.Copy(out, c.objects)
 	return out
 }
 

@@ -26,6 +26,8 @@ func (r *Replayer) Requests(d *Decoded) []*Request {
 	case d.Operation == Delete:
 		r.delete(d, base)
 	}
+	r.because(d, base)
+	base.Object, base.OldObject = withoutFollowed(base.Object), withoutFollowed(base.OldObject)
 	if base.SubResource != "scale" {
 		base.Object.Other = base.View.resources.otherNumbers(base.Resource, base.Object.Content)
 	}
@@ -100,7 +102,7 @@ func (r *Replayer) create(d *Decoded, req *Request) {
 		return
 	}
 	if !succeeded(d.Event) || !isObject(d.response) {
-		req.Object = r.sent(d, req, noBody(d.Event))
+		req.Object = r.sent(d, req, null(), noBody(d.Event))
 		return
 	}
 	content := withMetadata(d.response, map[string]any{"resourceVersion": sentOrNil(d)})
@@ -185,8 +187,8 @@ func (r *Replayer) update(d *Decoded, req *Request) {
 	k := key(d.Event, req.View.resources, req.Name)
 	partial := isPartialMetadata(d.response) && patchesMetadataOnly(d)
 	if !succeeded(d.Event) || !isObject(d.response) && !partial {
-		req.Object = r.sent(d, req, noBody(d.Event))
 		req.OldObject = r.found(d, k, req)
+		req.Object = r.sent(d, req, req.OldObject, noBody(d.Event))
 		if !succeeded(d.Event) && req.SubResource == "" && !r.exists(d, k, req) {
 			req.OrCreate = true
 			req.Unknown = append(req.Unknown, Unknown{Path: []string{"operation"}, Because: RequestFailed})
@@ -281,10 +283,12 @@ func (r *Replayer) old(d *Decoded, k Key, req *Request) Object {
 		return s.Object
 	}
 	if s.Level != Missing && s.rv == sent {
-		s.Level = Exact
-		return s.Object
+		return s.proven()
 	}
-	return r.exactly(k, sent, stringAt(metadata, "uid"))
+	if o := r.exactly(k, sent, stringAt(metadata, "uid")); o.Level != Missing {
+		return o
+	}
+	return named(s, d)
 }
 
 // exactly is the state of an object of which the client named the resourceVersion.
@@ -297,8 +301,30 @@ func (r *Replayer) exactly(k Key, sent, uid string) Object {
 	if !ok || s.Level == Missing || uid != "" && s.uid != uid {
 		return missing(NoHistory)
 	}
-	s.Level = Exact
+	return s.proven()
+}
+
+// proven is the object of a state that a resourceVersion proves to be the one that was found.
+func (s state) proven() Object {
+	if !s.inferred {
+		s.Level = Exact
+	}
 	return s.Object
+}
+
+// named is the state that a request found which named its resourceVersion, where the state itself does not show one.
+func named(s state, d *Decoded) Object {
+	sent := metadataOf(d.request)
+	if s.Level == Missing || s.deleted || s.rv != "" || !reached(d.Event) || !covers(s.Unknown, "metadata", "resourceVersion") {
+		return missing(NoHistory)
+	}
+	out := s.Object
+	for _, field := range []string{"resourceVersion", "uid", "creationTimestamp"} {
+		if value := sent[field]; value != nil && covers(out.Unknown, "metadata", field) {
+			out = given(out, Object{Content: d.request}, "metadata", field)
+		}
+	}
+	return out
 }
 
 // wrote is the operation of a request that succeeded.
@@ -316,7 +342,13 @@ func (r *Replayer) found(d *Decoded, k Key, req *Request) Object {
 	}
 	if sent := sentRevision(d); sent != "" {
 		// A request that named a stale resourceVersion did not come as far as admission.
-		return r.exactly(k, sent, "")
+		if o := r.exactly(k, sent, ""); o.Level != Missing {
+			return o
+		}
+		if s, ok := r.history.latest(k, d.Event.AuditID, wrote(d), req.Received, req.Completed); ok {
+			return named(s, d)
+		}
+		return missing(NoHistory)
 	}
 	s, ok := r.history.latest(k, d.Event.AuditID, wrote(d), req.Received, req.Completed)
 	switch {

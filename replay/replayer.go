@@ -17,12 +17,18 @@ type Config struct {
 	Minor int
 	// HistoryBytes bounds, approximately, the objects that are kept; 0 is no bound.
 	HistoryBytes int64
+	// Keep says whether earlier states of a resource's objects are needed, by group and plural name; events are those of
+	// the core group. What any request may hang on (namespaces, RBAC, CRDs, policies) is kept anyway, and of what owns
+	// pods, whose it is. Nil keeps everything. It may be called from several goroutines.
+	Keep func(group, resource string) bool
 }
 
 // Replayer rebuilds admission requests. It is first shown the snapshot of the cluster, then each event twice, in the
 // order of the log: once to Observe, which may run some way ahead, and once to Requests, which looks at the past
 // and, where writes overlap, at what Observe has seen of the near future.
 type Replayer struct {
+	config  Config
+	keeping sync.Map // what Keep said, by group and resource
 	history *History
 	rbac    *changeLog
 	// policies are the writes of policies and bindings that the log shows; the snapshot's are not among them.
@@ -31,6 +37,14 @@ type Replayer struct {
 	mu sync.RWMutex
 	// resources is the discovery of the cluster, one entry a change of a CRD, in the order of time.
 	resources []timedResources
+	// last is the latest end of a request that wrote.
+	last time.Time
+	// builtin is what the apiserver itself has.
+	builtin *Resources
+
+	// given are the policies and bindings of the snapshot, and restored the resources that a restored history holds whole.
+	given    map[Key]map[string]any
+	restored map[[2]string]bool
 }
 
 type timedResources struct {
@@ -40,11 +54,16 @@ type timedResources struct {
 
 // New makes a Replayer that knows the built-in resources and nothing of the cluster.
 func New(cfg Config) *Replayer {
+	builtin := BuiltinResources(cfg.Minor)
 	return &Replayer{
+		builtin:   builtin,
+		config:    cfg,
+		given:     map[Key]map[string]any{},
+		restored:  map[[2]string]bool{},
 		history:   NewHistory(cfg.HistoryBytes),
 		rbac:      &changeLog{lag: cacheLag},
 		policies:  &changeLog{lag: policyLag},
-		resources: []timedResources{{Resources: BuiltinResources(cfg.Minor)}},
+		resources: []timedResources{{Resources: builtin}},
 	}
 }
 
@@ -54,23 +73,21 @@ var ErrUnknownKind = errors.New("no built-in resource, CRD or discovery document
 // Snapshot takes in an object of the cluster as it was when the log began. CRDs and discovery documents have to come
 // before the objects of their kinds.
 func (r *Replayer) Snapshot(apiVersion, kind string, content map[string]any) error {
-	current := r.resources[0].Resources
 	switch kind {
 	case "APIGroupDiscoveryList", "APIResourceList":
-		next, err := current.WithDiscovery(content)
-		if err != nil {
+		if err := r.tell(func(now *Resources) (*Resources, error) { return now.WithDiscovery(content) }); err != nil {
 			return fmt.Errorf("reading discovery: %w", err)
 		}
-		r.resources[0].Resources = next
 		return nil
 	case "CustomResourceDefinition":
-		next, err := current.WithCRD(content)
-		if err != nil {
+		if r.restored[[2]string{crdGroup, "customresourcedefinitions"}] {
+			return nil
+		}
+		if err := r.tell(func(now *Resources) (*Resources, error) { return now.WithCRD(content) }); err != nil {
 			return fmt.Errorf("reading CustomResourceDefinition: %w", err)
 		}
-		r.resources[0].Resources = next
 	}
-	gvr, namespaced, ok := current.Resource(schema.FromAPIVersionAndKind(apiVersion, kind))
+	gvr, namespaced, ok := r.resources[0].Resource(schema.FromAPIVersionAndKind(apiVersion, kind))
 	if !ok {
 		return ErrUnknownKind
 	}
@@ -79,12 +96,29 @@ func (r *Replayer) Snapshot(apiVersion, kind string, content map[string]any) err
 	if namespaced {
 		key.Namespace = stringAt(metadata, "namespace")
 	}
+	if r.restored[[2]string{gvr.Group, gvr.Resource}] || r.restores(key) {
+		return nil
+	}
 	if _, isRBAC := rbacKinds[gvr.Resource]; isRBAC && gvr.Group == rbacGroup {
 		r.rbac.listed = true
 		r.rbac.add(Change{Kind: kind, Namespace: key.Namespace, Name: key.Name, Content: content}, time.Time{}, time.Time{})
 	}
-	r.history.listed[[2]string{gvr.Group, gvr.Resource}] = true
-	r.history.snapshot(key, &version{uid: stringAt(metadata, "uid"), rv: revision(content), content: content, unknown: unstored(content), bytes: sizeOf(content)})
+	if _, isPolicy := policyKinds[gvr.Resource]; isPolicy && gvr.Group == policyGroup {
+		r.given[key] = content
+	}
+	r.keepSnapshot(key, &version{uid: stringAt(metadata, "uid"), rv: revision(content), content: content, unknown: unstored(content)})
+	return nil
+}
+
+// tell changes what is known of the resources, at all times.
+func (r *Replayer) tell(with func(*Resources) (*Resources, error)) error {
+	for i := range r.resources {
+		next, err := with(r.resources[i].Resources)
+		if err != nil {
+			return err
+		}
+		r.resources[i].Resources = next
+	}
 	return nil
 }
 
@@ -157,28 +191,6 @@ func key(ev *ingest.Event, resources *Resources, name string) Key {
 
 func gvrOf(ref *ingest.ObjectReference) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: ref.APIGroup, Version: ref.APIVersion, Resource: ref.Resource}
-}
-
-// sizeOf is about how many bytes a decoded object holds on to.
-func sizeOf(value any) int64 {
-	switch v := value.(type) {
-	case map[string]any:
-		n := int64(48)
-		for key, val := range v {
-			n += int64(len(key)) + 32 + sizeOf(val)
-		}
-		return n
-	case []any:
-		n := int64(24)
-		for _, val := range v {
-			n += 16 + sizeOf(val)
-		}
-		return n
-	case string:
-		return int64(len(v)) + 16
-	default:
-		return 16
-	}
 }
 
 // TellsKinds says whether objects of a kind tell of other kinds, so that Snapshot has to see them first.

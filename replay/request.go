@@ -36,7 +36,10 @@ type Request struct {
 	// ObjectName is the object's, where admission has none.
 	ObjectName string
 	DryRun     bool
-	User       ingest.UserInfo
+	// Perhaps is set where it is not known whether there was such a request at all: a deletecollection whose response is
+	// not shown makes one for each item that it found, or none.
+	Perhaps Reason
+	User    ingest.UserInfo
 	// Options are the operation's options as JSON decodes them; null for CONNECT.
 	Options Object
 

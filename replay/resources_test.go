@@ -81,7 +81,7 @@ func TestBuiltinResourcesAreThoseOfDiscovery(t *testing.T) {
 		// Nothing more is served: discovery of the same apiserver takes nothing away.
 		before, after := served, 0
 		r := recordedResources(t, minor, "discovery")
-		for _, f := range strings.Split(readText(t, filepath.Join("resources_builtin.txt")), "\n") {
+		for f := range strings.SplitSeq(readText(t, filepath.Join("resources_builtin.txt")), "\n") {
 			if f == "" || f[0] == '#' {
 				continue
 			}

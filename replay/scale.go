@@ -47,14 +47,13 @@ func scaled(d *Decoded, resources *Resources) *version {
 		return v
 	}
 	replicas := int64Of(spec["replicas"])
-	v.unknown = []Unknown{{Path: []string{"metadata", "managedFields"}, Because: NotStored}}
-	v.derive = func(before map[string]any) map[string]any {
+	v.derive = derived(func(before map[string]any) map[string]any {
 		changes := map[string]any{"resourceVersion": stringAt(metadata, "resourceVersion")}
 		if generation, ok := metadataOf(before)["generation"].(int64); ok && int64Of(fieldAt(before, paths.replicas)) != replicas {
 			changes["generation"] = generation + 1
 		}
 		return withField(withMetadata(before, changes), paths.replicas, replicas)
-	}
+	}, Unknown{Path: []string{"metadata", "managedFields"}, Because: NotStored})
 	return v
 }
 

@@ -46,6 +46,8 @@ func (v View) named(key Key, because Reason, appears bool) Object {
 		return Object{Evidence: Evidence{Level: Presumed}}
 	case found:
 		return s.Object
+	case v.history.wasEvicted(key):
+		return missing(Evicted)
 	case v.history.isListed(key.Group, key.Resource):
 		return Object{Evidence: Evidence{Level: Presumed}}
 	default:
@@ -59,6 +61,9 @@ func (v View) Params(gvr schema.GroupVersionResource, namespace string, selector
 	if v.history == nil || !v.history.isListed(gvr.Group, gvr.Resource) {
 		return nil, Evidence{Level: Missing, Because: NoParams}
 	}
+	if v.history.anyEvicted(gvr.Group, gvr.Resource) {
+		return nil, Evidence{Level: Missing, Because: Evicted}
+	}
 	var out []Object
 	for _, key := range v.history.names(gvr.Group, gvr.Resource, namespace) {
 		s, found := v.history.asOf(key, v.from, v.to, cacheLag, false)
@@ -66,6 +71,8 @@ func (v View) Params(gvr schema.GroupVersionResource, namespace string, selector
 		case !found || s.deleted:
 		case s.Level == Missing:
 			return nil, s.Evidence
+		case covers(s.Unknown, "metadata", "labels") || holds(s.Unknown, []string{"metadata", "labels"}):
+			return nil, Evidence{Level: Missing, Because: WritesMissed}
 		case selector.Matches(labels.Set(labelsOf(s.Content))):
 			out = append(out, s.Object)
 		}

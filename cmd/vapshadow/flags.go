@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -158,6 +159,42 @@ func minorVersions() []string {
 	}
 	return all
 }
+
+// byteSize is a flag that holds a number of bytes, written as Kubernetes writes quantities of memory.
+type byteSize int64
+
+// byteUnits are the units of byteSize; the binary ones come first, as they are used to print.
+var byteUnits = []struct {
+	name  string
+	bytes int64
+}{{"Ti", 1 << 40}, {"Gi", 1 << 30}, {"Mi", 1 << 20}, {"Ki", 1 << 10}, {"T", 1e12}, {"G", 1e9}, {"M", 1e6}, {"k", 1e3}, {"", 1}}
+
+func (b *byteSize) Set(s string) error {
+	for _, unit := range byteUnits {
+		number, ok := strings.CutSuffix(s, unit.name)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil || n < 0 || n > math.MaxInt64/unit.bytes {
+			break
+		}
+		*b = byteSize(n * unit.bytes)
+		return nil
+	}
+	return fmt.Errorf("%q is no size like 512Mi, 2Gi or 0", s)
+}
+
+func (b *byteSize) String() string {
+	for _, unit := range byteUnits[:4] {
+		if n := int64(*b); n > 0 && n%unit.bytes == 0 {
+			return fmt.Sprintf("%d%s", n/unit.bytes, unit.name)
+		}
+	}
+	return strconv.FormatInt(int64(*b), 10)
+}
+
+func (b *byteSize) Type() string { return "size" }
 
 // noArguments refuses arguments that belong to no flag. They are mostly files that the shell made of a pattern.
 func noArguments(cmd *cobra.Command, args []string) error {

@@ -26,6 +26,7 @@ func replay(ctx context.Context, o replayOptions, s stdio) (findings, error) {
 	cfg := pipeline.ReplayConfig{
 		Policies: o.Policies, Cluster: o.Cluster, AuditLog: o.AuditLog, Stdin: s.in,
 		Since: o.Since, Until: o.Until, Minor: o.Minor, Unbound: o.Unbound, ClusterName: o.ClusterName, Workers: o.Workers,
+		History: o.History, HistoryBytes: o.HistoryBytes,
 		Records: func(r *sink.Record) error {
 			found.add(r)
 			if o.Output == "jsonl" {

@@ -19,6 +19,10 @@ type replayOptions struct {
 	Strict       bool
 	ClusterName  string
 	Workers      int // at least 1
+	// History is the file that holds the state of the cluster between runs; empty: none. HistoryBytes bounds the memory
+	// that it takes; 0: no bound.
+	History      string
+	HistoryBytes int64
 	Output       string
 	// Progress is told how far the replay is; it may be called often, and from any goroutine.
 	Progress func(bytesRead, bytesTotal, events int64)
@@ -37,6 +41,7 @@ type replayFlags struct {
 	options      replayOptions
 	since, until moment
 	minor        minorVersion
+	historyBytes byteSize
 	output       *enumerated
 	failOn       *enumerated
 	quiet        bool
@@ -44,9 +49,12 @@ type replayFlags struct {
 
 func newReplayCommand(env environ, s stdio, replay replayFunc) *cobra.Command {
 	f := &replayFlags{
-		since:  moment{now: time.Now},
-		until:  moment{now: time.Now},
-		minor:  newestMinor,
+		since: moment{now: time.Now},
+		until: moment{now: time.Now},
+		minor: newestMinor,
+
+		historyBytes: 512 << 20,
+
 		output: oneOf("table", "table", "wide", "json", "yaml", "jsonl"),
 		failOn: someOf("fail", "error", "unknown", "blocks"),
 	}
@@ -66,6 +74,9 @@ standard input. Gzip and zstd are recognised by content.`,
 
   # One line of JSON a request, from standard input:
   zcat audit.log.gz | vapshadow replay --policies policy.yaml --audit-log - -o jsonl
+
+  # Day by day: what the log of one day left behind is known the next.
+  vapshadow replay --policies policies/ --audit-log today.log --history cluster.history
 
   # In CI: fail when a policy would reject anything, or rejects it already in audit mode.
   vapshadow replay --policies policies/ --audit-log 'audit-*.log.gz' --fail-on fail,error,blocks`,
@@ -88,6 +99,8 @@ func (f *replayFlags) addTo(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.Policies, "policies", nil, "`FILE` of policies, bindings and params to be tried; repeatable")
 	flags.StringArrayVar(&o.Cluster, "cluster", nil, "`FILE` of objects as the cluster held them when the log began:\n"+
 		"namespaces, params, CRDs, RBAC, policies; repeatable")
+	flags.StringVar(&o.History, "history", "", "`FILE` that holds the state of the cluster from one log to the\n"+
+		"next: read if it is there, written when the log is done")
 	flags.Var(&f.since, "since", "leave out events before this time, or this long ago")
 	flags.Var(&f.until, "until", "leave out events at this time or after it, or this long ago")
 	flags.Var(&f.minor, "kubernetes-version", fmt.Sprintf("the apiserver to be, 1.%d to 1.%d", oldestMinor, newestMinor))
@@ -102,6 +115,8 @@ func (f *replayFlags) addTo(cmd *cobra.Command) {
 		"read, for an error (otherwise counted and reported)")
 	flags.StringVar(&o.ClusterName, "cluster-name", "", "`NAME` to write to the cluster field of each record")
 	flags.IntVar(&o.Workers, "workers", 0, "how many requests to evaluate at once (default one a CPU)")
+	flags.Var(&f.historyBytes, "history-bytes", "memory for earlier states of objects, about; the objects that\n"+
+		"were not written or looked at longest go first; 0 is no bound")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 
 	addCompletion(cmd, "kubernetes-version", cobra.FixedCompletions(minorVersions(), cobra.ShellCompDirectiveNoFileComp))
@@ -113,8 +128,11 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 	if len(o.AuditLog) == 0 {
 		return wrongUsage(cmd, "--audit-log is missing: name the log to replay, or - for standard input")
 	}
-	if len(o.Policies) == 0 && len(o.Cluster) == 0 {
+	if len(o.Policies) == 0 && len(o.Cluster) == 0 && o.History == "" {
 		return wrongUsage(cmd, "there are no policies to evaluate: name their files with --policies, or a cluster's own with --cluster")
+	}
+	if o.History == "-" {
+		return wrongUsage(cmd, "--history - : the history is read and written, which standard input cannot be: name a file")
 	}
 	if countStdin(o.AuditLog, o.Policies, o.Cluster) > 1 {
 		return wrongUsage(cmd, "standard input (-) can be read only once: put the other inputs into files")
@@ -129,7 +147,7 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 	if o.Workers < 1 {
 		return wrongUsage(cmd, "--workers is %d: at least 1 is needed", o.Workers)
 	}
-	o.Minor, o.Output = int(f.minor), f.output.value
+	o.Minor, o.Output, o.HistoryBytes = int(f.minor), f.output.value, int64(f.historyBytes)
 	return nil
 }
 

@@ -35,6 +35,9 @@ type ReplayConfig struct {
 	Workers int
 	// HistoryBytes bounds, approximately, the memory that earlier states of objects take; 0 is no bound.
 	HistoryBytes int64
+	// History is a file that holds the state of the cluster between runs: read if it is there, and written when the log
+	// is done. Empty is none.
+	History string
 	// Records is called with each record, in the order of the log. An error ends the replay.
 	Records func(*sink.Record) error
 	// Skips is called with each piece of input that is left out; nil is allowed.
@@ -74,8 +77,7 @@ type Result struct {
 // Replay evaluates the policies on every admission request of an audit log.
 func Replay(ctx context.Context, cfg ReplayConfig) (*Result, error) {
 	result := &Result{NotAdmission: map[string]int64{}, Skipped: map[string]int64{}, ClusterIgnored: map[string]int64{}}
-	replayer := replay.New(replay.Config{Minor: cfg.Minor, HistoryBytes: cfg.HistoryBytes})
-	eng, err := load(cfg, replayer, result)
+	replayer, eng, err := prepare(cfg, result)
 	if err != nil {
 		return nil, err
 	}
@@ -87,11 +89,11 @@ func Replay(ctx context.Context, cfg ReplayConfig) (*Result, error) {
 	f := &flow{cfg: cfg, source: source, replayer: replayer, decide: fixed(eng), result: result}
 	if len(cfg.Policies) > 0 {
 		result.Pairs = eng.Pairs()
-		return result, f.run(ctx)
+		return result, f.finish(ctx)
 	}
 	policies := newTimeline(cfg.Minor, eng)
 	f.decide = policies.evaluate
-	err = f.run(ctx)
+	err = f.finish(ctx)
 	result.Pairs = policies.last().Pairs()
 	result.Warnings = append(result.Warnings, policies.notes...)
 	return result, err
@@ -102,11 +104,59 @@ func fixed(e *engine.Engine) func(*replay.Request) (engine.Decision, error) {
 	return func(req *replay.Request) (engine.Decision, error) { return e.Evaluate(req), nil }
 }
 
+// prepare makes the Replayer and the Engine, each from what the other needs to know. Given policies do not change, so
+// that only what they hang on is kept.
+func prepare(cfg ReplayConfig, result *Result) (*replay.Replayer, *engine.Engine, error) {
+	config := replay.Config{Minor: cfg.Minor, HistoryBytes: cfg.HistoryBytes}
+	if len(cfg.Policies) == 0 {
+		replayer := replay.New(config)
+		if err := restore(cfg.History, replayer); err != nil {
+			return nil, nil, err
+		}
+		eng, err := load(cfg, replayer, result)
+		return replayer, eng, err
+	}
+	set, cluster, err := read(cfg, nil, result)
+	if err != nil {
+		return nil, nil, err
+	}
+	eng, err := engine.New(engineConfig(cfg, set))
+	if err != nil {
+		return nil, nil, err
+	}
+	config.Keep = eng.Needs
+	replayer := replay.New(config)
+	if err := restore(cfg.History, replayer); err != nil {
+		return nil, nil, err
+	}
+	snapshot(replayer, cluster, result)
+	return replayer, eng, nil
+}
+
+// finish reads the log to its end, and writes the history.
+func (f *flow) finish(ctx context.Context) error {
+	if err := f.run(ctx); err != nil {
+		return err
+	}
+	return save(f.cfg.History, f.replayer)
+}
+
 // load reads the cluster and the policies, and compiles the latter.
 func load(cfg ReplayConfig, replayer *replay.Replayer, result *Result) (*engine.Engine, error) {
-	cluster, problems, err := manifest.Read(cfg.Cluster, manifest.Options{Stdin: cfg.Stdin})
+	set, cluster, err := read(cfg, replayer, result)
 	if err != nil {
 		return nil, err
+	}
+	snapshot(replayer, cluster, result)
+	return engine.New(engineConfig(cfg, set))
+}
+
+// read reads the cluster and the policies. Where the policies are the cluster's own, those that a restored history
+// holds come first.
+func read(cfg ReplayConfig, restored *replay.Replayer, result *Result) (policy.Set, []manifest.Object, error) {
+	cluster, problems, err := manifest.Read(cfg.Cluster, manifest.Options{Stdin: cfg.Stdin})
+	if err != nil {
+		return policy.Set{}, nil, err
 	}
 	for _, p := range problems {
 		if errors.Is(p, manifest.ErrNotObject) {
@@ -118,9 +168,11 @@ func load(cfg ReplayConfig, replayer *replay.Replayer, result *Result) (*engine.
 	objects, stored := cluster, true
 	if len(cfg.Policies) > 0 {
 		if objects, err = readPolicies(cfg, result); err != nil {
-			return nil, err
+			return policy.Set{}, nil, err
 		}
 		stored = false
+	} else if restored != nil {
+		objects = withRestored(cfg.History, restored, cluster)
 	}
 	set, refusals, rest := policy.Load(objects, policy.Options{Minor: cfg.Minor, Stored: stored})
 	for _, r := range refusals {
@@ -132,8 +184,7 @@ func load(cfg ReplayConfig, replayer *replay.Replayer, result *Result) (*engine.
 	if !stored {
 		cluster = append(cluster, rest...)
 	}
-	snapshot(replayer, cluster, result)
-	return engine.New(engineConfig(cfg, set))
+	return set, cluster, nil
 }
 
 // readPolicies reads the files of policies. What is broken in them is refused, not passed over.
