@@ -6,13 +6,11 @@ import (
 	"slices"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/types/traits"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apiservercel "k8s.io/apiserver/pkg/cel"
-)
 
-// compositionType is the type of `variables`.
-const compositionType = "kubernetes.variables"
+	"github.com/vapshadow/vapshadow/engine/declare"
+)
 
 // compiled is a policy that is ready to be evaluated.
 type compiled struct {
@@ -55,16 +53,16 @@ func (c *compiled) compile(envs *environments) error {
 	policy := c.policy
 	c.constraints = newCriteria(policy.Spec.MatchConstraints)
 	c.failClosed = policy.Spec.FailurePolicy == nil || *policy.Spec.FailurePolicy == admissionv1.Fail
-	c.composition = apiservercel.NewObjectType(compositionType, map[string]*apiservercel.DeclField{})
+	c.composition = declare.Composition()
 	hasParams := policy.Spec.ParamKind != nil
-	full, err := envs.composed(variables{params: hasParams, authorizer: true}, c.composition)
+	full, err := envs.composed(declare.Optional{Params: hasParams, Authorizer: true}, c.composition)
 	if err != nil {
 		return err
 	}
 	for _, v := range policy.Spec.Variables {
 		e := compile(full, v.Expression, cel.AnyType, cel.DynType)
 		c.variables = append(c.variables, namedExpression{v.Name, e})
-		c.composition.Fields[v.Name] = apiservercel.NewDeclField(v.Name, declType(e.output), true, nil, nil)
+		c.composition.Fields[v.Name] = apiservercel.NewDeclField(v.Name, declare.Type(e.output), true, nil, nil)
 	}
 	for _, m := range policy.Spec.MatchConditions {
 		c.matchConditions = append(c.matchConditions, namedExpression{m.Name, compile(full, m.Expression, cel.BoolType)})
@@ -90,7 +88,7 @@ func (c *compiled) compileMessages(envs *environments, hasParams bool) error {
 	if !slices.ContainsFunc(c.policy.Spec.Validations, has) {
 		return nil
 	}
-	env, err := envs.composed(variables{params: hasParams}, c.composition)
+	env, err := envs.composed(declare.Optional{Params: hasParams}, c.composition)
 	if err != nil {
 		return err
 	}
@@ -101,30 +99,4 @@ func (c *compiled) compileMessages(envs *environments, hasParams bool) error {
 		}
 	}
 	return nil
-}
-
-// declType is the type of a variable as the apiserver declares it from the type of its expression: scalars and typed
-// lists and maps keep their type, everything else is dynamic.
-func declType(t *cel.Type) *apiservercel.DeclType {
-	scalars := map[*cel.Type]*apiservercel.DeclType{
-		cel.AnyType: apiservercel.AnyType, cel.BoolType: apiservercel.BoolType, cel.BytesType: apiservercel.BytesType,
-		cel.DoubleType: apiservercel.DoubleType, cel.DurationType: apiservercel.DurationType, cel.IntType: apiservercel.IntType,
-		cel.NullType: apiservercel.NullType, cel.StringType: apiservercel.StringType, cel.TimestampType: apiservercel.TimestampType,
-		cel.UintType: apiservercel.UintType,
-	}
-	if t == nil {
-		return apiservercel.DynType
-	}
-	if scalar, ok := scalars[t]; ok {
-		return scalar
-	}
-	if t.HasTrait(traits.ContainerType) && t.HasTrait(traits.IndexerType) {
-		switch p := t.Parameters(); len(p) {
-		case 1:
-			return apiservercel.NewListType(declType(p[0]), -1)
-		case 2:
-			return apiservercel.NewMapType(declType(p[0]), declType(p[1]), -1)
-		}
-	}
-	return apiservercel.DynType
 }

@@ -6,11 +6,10 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"k8s.io/apimachinery/pkg/util/version"
-	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
-	"k8s.io/apiserver/pkg/cel/library"
 
+	"github.com/vapshadow/vapshadow/engine/declare"
 	"github.com/vapshadow/vapshadow/engine/policy"
 )
 
@@ -23,8 +22,9 @@ const (
 // typedMinor is the first minor in which objects of built-in kinds are CEL views of their Go structs.
 const typedMinor = 37
 
-// variables says which of the optional variables an expression may use.
-type variables struct{ params, authorizer bool }
+// keywordFields lets fields be named as CEL's keywords are. Where a minor does not allow that, loading
+// refuses the policy.
+const keywordFields = true
 
 // environments are the CEL environments of one apiserver version. Building one is costly, so policies share them; only
 // a policy with variables of its own needs its own.
@@ -32,40 +32,26 @@ type environments struct {
 	minor int
 
 	mu     sync.Mutex
-	shared map[variables]*cel.Env
+	shared map[declare.Optional]*cel.Env
 }
 
 func newEnvironments(minor int) *environments {
-	return &environments{minor: minor, shared: map[variables]*cel.Env{}}
+	return &environments{minor: minor, shared: map[declare.Optional]*cel.Env{}}
 }
 
 // get returns the environment of expressions without variables of their own.
-func (e *environments) get(has variables) (*cel.Env, error) {
+func (e *environments) get(has declare.Optional) (*cel.Env, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if env := e.shared[has]; env != nil {
 		return env, nil
 	}
 	base := environment.MustBaseEnvSet(version.MajorMinor(1, uint(e.minor))).NewExpressionsEnv()
-	request, namespace := plugincel.BuildRequestType(), plugincel.BuildNamespaceType()
-	options := []cel.EnvOption{
-		cel.Variable(plugincel.ObjectVarName, cel.DynType),
-		cel.Variable(plugincel.OldObjectVarName, cel.DynType),
-		cel.Variable(plugincel.NamespaceVarName, namespace.CelType()),
-		cel.Variable(plugincel.RequestVarName, request.CelType()),
-	}
-	if has.params {
-		options = append(options, cel.Variable(plugincel.ParamsVarName, cel.DynType))
-	}
-	if has.authorizer {
-		options = append(options,
-			cel.Variable(plugincel.AuthorizerVarName, library.AuthorizerType),
-			cel.Variable(plugincel.RequestResourceAuthorizerVarName, library.ResourceCheckType))
-	}
+	var own []cel.EnvOption
 	if e.minor < typedMinor {
-		options = append(options, cel.Lib(oldCostLibrary{}))
+		own = append(own, cel.Lib(oldCostLibrary{}))
 	}
-	env, err := extend(base, options, namespace, request)
+	env, err := declare.Environment(base, has, keywordFields, own...)
 	if err != nil {
 		return nil, fmt.Errorf("building the CEL environment of Kubernetes 1.%d: %w", e.minor, err)
 	}
@@ -75,20 +61,10 @@ func (e *environments) get(has variables) (*cel.Env, error) {
 
 // composed returns the environment of a policy whose expressions share `variables`, an object of the given type. The
 // type's fields may still grow afterwards.
-func (e *environments) composed(has variables, composition *apiservercel.DeclType) (*cel.Env, error) {
+func (e *environments) composed(has declare.Optional, composition *apiservercel.DeclType) (*cel.Env, error) {
 	base, err := e.get(has)
 	if err != nil {
 		return nil, err
 	}
-	return extend(base, []cel.EnvOption{cel.Variable(plugincel.VariableVarName, composition.CelType())}, composition)
-}
-
-func extend(base *cel.Env, options []cel.EnvOption, types ...*apiservercel.DeclType) (*cel.Env, error) {
-	provider := apiservercel.NewDeclTypeProvider(types...)
-	provider.SetRecognizeKeywordAsFieldName(true)
-	typeOptions, err := provider.EnvOptions(base.CELTypeProvider())
-	if err != nil {
-		return nil, err
-	}
-	return base.Extend(append(options, typeOptions...)...)
+	return declare.Composed(base, composition, keywordFields)
 }

@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/types/traits"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	apiservercel "k8s.io/apiserver/pkg/cel"
+
+	"github.com/vapshadow/vapshadow/engine/declare"
 )
 
 // compiles reports the error of an expression that does not compile. The expression is given as messages show it.
@@ -35,24 +36,21 @@ type scope struct {
 	// composition is the type of `variables`, with a field a variable that was seen; nil where the policy has none.
 	composition *apiservercel.DeclType
 	// composed are the environments that have `variables`.
-	composed map[declared]*cel.Env
+	composed map[declare.Optional]*cel.Env
 }
-
-// compositionType is the type of `variables`.
-const compositionType = "kubernetes.variables"
 
 func (e *expressions) of(spec *admissionv1.ValidatingAdmissionPolicySpec) *scope {
 	s := &scope{expressions: e, hasParams: spec.ParamKind != nil}
 	if len(spec.Variables) > 0 {
-		s.composition = apiservercel.NewObjectType(compositionType, map[string]*apiservercel.DeclField{})
-		s.composed = map[declared]*cel.Env{}
+		s.composition = declare.Composition()
+		s.composed = map[declare.Optional]*cel.Env{}
 	}
 	return s
 }
 
 // condition compiles the expression of a match condition.
 func (s *scope) condition(expression string) *apiservercel.Error {
-	env, err := s.expressions.env(declared{params: s.hasParams, authorizer: true})
+	env, err := s.expressions.env(declare.Optional{Params: s.hasParams, Authorizer: true})
 	if err != nil {
 		return internal(err)
 	}
@@ -63,24 +61,24 @@ func (s *scope) condition(expression string) *apiservercel.Error {
 // variable compiles the expression of a variable, and declares it to those that follow. One that does not compile is
 // declared too, so that it is reported once.
 func (s *scope) variable(name, expression string) *apiservercel.Error {
-	output, failed := s.in(declared{params: s.hasParams, authorizer: true}, expression, cel.AnyType, cel.DynType)
-	s.composition.Fields[name] = apiservercel.NewDeclField(name, declType(output), true, nil, nil)
+	output, failed := s.in(declare.Optional{Params: s.hasParams, Authorizer: true}, expression, cel.AnyType, cel.DynType)
+	s.composition.Fields[name] = apiservercel.NewDeclField(name, declare.Type(output), true, nil, nil)
 	return failed
 }
 
 // compile compiles an expression that must evaluate to one of the given types.
 func (s *scope) compile(expression string, types ...*cel.Type) *apiservercel.Error {
-	_, failed := s.in(declared{params: s.hasParams, authorizer: true}, expression, types...)
+	_, failed := s.in(declare.Optional{Params: s.hasParams, Authorizer: true}, expression, types...)
 	return failed
 }
 
 // message compiles a messageExpression.
 func (s *scope) message(expression string) *apiservercel.Error {
-	_, failed := s.in(declared{params: s.hasParams}, expression, cel.StringType)
+	_, failed := s.in(declare.Optional{Params: s.hasParams}, expression, cel.StringType)
 	return failed
 }
 
-func (s *scope) in(has declared, expression string, types ...*cel.Type) (*cel.Type, *apiservercel.Error) {
+func (s *scope) in(has declare.Optional, expression string, types ...*cel.Type) (*cel.Type, *apiservercel.Error) {
 	env, err := s.env(has)
 	if err != nil {
 		return nil, internal(err)
@@ -89,7 +87,7 @@ func (s *scope) in(has declared, expression string, types ...*cel.Type) (*cel.Ty
 }
 
 // env is the environment of expressions that may use `variables`, if the policy has any.
-func (s *scope) env(has declared) (*cel.Env, error) {
+func (s *scope) env(has declare.Optional) (*cel.Env, error) {
 	if s.composition == nil {
 		return s.expressions.env(has)
 	}
@@ -139,37 +137,4 @@ func invalid(detail string) *apiservercel.Error {
 
 func internal(err error) *apiservercel.Error {
 	return &apiservercel.Error{Type: apiservercel.ErrorTypeInternal, Detail: fmt.Sprintf("unexpected error loading CEL environment: %v", err)}
-}
-
-// declType is the type that a variable is declared with: scalars, and lists and maps of known types, keep their type;
-// everything else is dynamic.
-func declType(t *cel.Type) *apiservercel.DeclType {
-	if t == nil {
-		return apiservercel.DynType
-	}
-	if scalar, ok := scalars[t]; ok {
-		return scalar
-	}
-	if t.HasTrait(traits.ContainerType) && t.HasTrait(traits.IndexerType) {
-		switch p := t.Parameters(); len(p) {
-		case 1:
-			return apiservercel.NewListType(declType(p[0]), -1)
-		case 2:
-			return apiservercel.NewMapType(declType(p[0]), declType(p[1]), -1)
-		}
-	}
-	return apiservercel.DynType
-}
-
-var scalars = map[*cel.Type]*apiservercel.DeclType{
-	cel.AnyType:       apiservercel.AnyType,
-	cel.BoolType:      apiservercel.BoolType,
-	cel.BytesType:     apiservercel.BytesType,
-	cel.DoubleType:    apiservercel.DoubleType,
-	cel.DurationType:  apiservercel.DurationType,
-	cel.IntType:       apiservercel.IntType,
-	cel.NullType:      apiservercel.NullType,
-	cel.StringType:    apiservercel.StringType,
-	cel.TimestampType: apiservercel.TimestampType,
-	cel.UintType:      apiservercel.UintType,
 }
