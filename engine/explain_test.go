@@ -3,8 +3,6 @@ package engine_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,37 +16,26 @@ import (
 
 // TestExplain holds the explanations of all requests of testdata to the verdicts of Evaluate.
 func TestExplain(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no files", err)
-	}
-	for _, path := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-			t.Parallel()
-			data, err := os.ReadFile(path)
+	eachRule(t, func(t *testing.T, _ string, data []byte) {
+		e, f := explainable(t, string(data))
+		world, err := f.world()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range f.requests {
+			req, err := c.request.build(world)
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, f := explainable(t, string(data))
-			world, err := f.world()
-			if err != nil {
-				t.Fatal(err)
+			x := e.Explain(req)
+			if want := e.Evaluate(req); !reflect.DeepEqual(want, x.Decision) {
+				t.Errorf("request %q: explained %+v, evaluated %+v", c.name, x.Decision, want)
 			}
-			for _, c := range f.requests {
-				req, err := c.request.build(world)
-				if err != nil {
-					t.Fatal(err)
-				}
-				x := e.Explain(req)
-				if want := e.Evaluate(req); !reflect.DeepEqual(want, x.Decision) {
-					t.Errorf("request %q: explained %+v, evaluated %+v", c.name, x.Decision, want)
-				}
-				if err := consistent(x); err != nil {
-					t.Errorf("request %q: %v", c.name, err)
-				}
+			if err := consistent(x); err != nil {
+				t.Errorf("request %q: %v", c.name, err)
 			}
-		})
-	}
+		}
+	})
 }
 
 func explainable(t *testing.T, text string) (*engine.Engine, *ruleFile) {

@@ -22,6 +22,23 @@ var update = flag.Bool("update", false, "rewrite what the files of testdata want
 // TestSemantics evaluates the requests of each file of testdata, and asks the apiserver's own code too wherever every
 // input is known.
 func TestSemantics(t *testing.T) {
+	eachRule(t, func(t *testing.T, path string, data []byte) {
+		f, err := readRules(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.test(t)
+		if *update {
+			if err := os.WriteFile(path, txtar.Format(f.archive), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// eachRule runs a test for each file of testdata.
+func eachRule(t *testing.T, test func(t *testing.T, path string, data []byte)) {
+	t.Helper()
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no files", err)
@@ -33,16 +50,7 @@ func TestSemantics(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, err := readRules(data)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f.test(t)
-			if *update {
-				if err := os.WriteFile(path, txtar.Format(f.archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
+			test(t, path, data)
 		})
 	}
 }
