@@ -53,8 +53,16 @@ func (e Evaluation) sameAs(other Evaluation) bool {
 func (e Evaluation) doubted(because replay.Reason, on string) Evaluation {
 	return Evaluation{
 		Policy: e.Policy, Binding: e.Binding, Params: e.Params, ValidationActions: e.ValidationActions,
+		PolicyHash: e.PolicyHash, BindingHash: e.BindingHash, ParamsHash: e.ParamsHash,
 		Result: Unknown, Because: because, Unknown: []string{on}, Evidence: replay.Missing, failClosed: e.failClosed,
 	}
+}
+
+// doubtedPolicy is an evaluation of which it is not known by which state of the policy or its binding it took place.
+func (e Evaluation) doubtedPolicy(because replay.Reason) Evaluation {
+	out := e.doubted(because, "policy")
+	out.PolicyHash, out.BindingHash = "", ""
+	return out
 }
 
 func (e Evaluation) agreedWith(other Evaluation, because replay.Reason) Evaluation {

@@ -37,7 +37,7 @@ func (e *Engine) With(c Change) (*Engine, []string, error) {
 		return e, nil, nil
 	}
 	next := &Engine{
-		minor: e.minor, unbound: e.unbound, envs: e.envs, rbac: e.rbac,
+		minor: e.minor, unbound: e.unbound, envs: e.envs, rbac: e.rbac, hashes: e.hashes,
 		hidden: maps.Clone(e.hidden), all: maps.Clone(e.all), bindings: maps.Clone(e.bindings),
 	}
 	for _, name := range touched {
@@ -97,7 +97,7 @@ func Changing(states []Decision, touched map[string]bool) Decision {
 	for _, d := range states {
 		for _, e := range d.Evaluations {
 			if touched[e.Policy] && !containsSame(doubted, e) {
-				doubted = append(doubted, e.doubted(PolicyChanging, "policy"))
+				doubted = append(doubted, e.doubtedPolicy(PolicyChanging))
 			}
 		}
 	}

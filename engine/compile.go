@@ -16,6 +16,7 @@ import (
 type compiled struct {
 	policy   *admissionv1.ValidatingAdmissionPolicy
 	bindings []*compiledBinding
+	hash     string
 
 	constraints     *criteria
 	variables       []namedExpression
@@ -32,6 +33,7 @@ type compiled struct {
 
 type compiledBinding struct {
 	binding *admissionv1.ValidatingAdmissionPolicyBinding
+	text    Text
 	// constraints are nil where the binding selects nothing of its own.
 	constraints *criteria
 }

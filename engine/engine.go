@@ -32,6 +32,9 @@ type Engine struct {
 	envs     *environments
 	policies []*compiled // those that are bound, by name
 	rbac     *snapshots
+	// hashes are those of params, and texts those of the policies and bindings that are evaluated.
+	hashes *paramsHashes
+	texts  map[any]Text
 	// hidden are the policies that were written in a way that nothing shows.
 	hidden map[string]bool
 
@@ -53,6 +56,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		minor: cfg.Minor, unbound: cfg.Unbound, envs: newEnvironments(cfg.Minor), rbac: &snapshots{minor: cfg.Minor},
+		hashes:   &paramsHashes{},
 		hidden:   map[string]bool{},
 		all:      map[string]*admissionv1.ValidatingAdmissionPolicy{},
 		bindings: map[string]*admissionv1.ValidatingAdmissionPolicyBinding{},
@@ -69,10 +73,11 @@ func New(cfg Config) (*Engine, error) {
 // assemble brings policies and bindings together. What an earlier Engine has compiled is taken from there.
 func (e *Engine) assemble(earlier *Engine) error {
 	e.index = map[indexKey][]*compiled{}
+	e.texts = map[any]Text{}
 	e.builtin = sync.OnceValue(func() *replay.Resources { return replay.BuiltinResources(e.minor) })
 	of := map[string][]*compiledBinding{}
 	for _, b := range e.bindings {
-		c := &compiledBinding{binding: b}
+		c := &compiledBinding{binding: b, text: e.text(b, earlier)}
 		if b.Spec.MatchResources != nil {
 			c.constraints = newCriteria(b.Spec.MatchResources)
 		}
@@ -82,7 +87,8 @@ func (e *Engine) assemble(earlier *Engine) error {
 	for name, p := range e.all {
 		bindings := of[name]
 		if len(bindings) == 0 && e.unbound {
-			bindings = []*compiledBinding{{binding: auditEverything(name)}}
+			b := auditEverything(name)
+			bindings = []*compiledBinding{{binding: b, text: e.text(b, nil)}}
 		}
 		if len(bindings) == 0 {
 			continue // The apiserver does not look at a policy that nothing binds.
@@ -93,7 +99,7 @@ func (e *Engine) assemble(earlier *Engine) error {
 			c = &compiled{policy: p}
 			fresh = append(fresh, c)
 		}
-		c.bindings = bindings
+		c.bindings, c.hash = bindings, e.text(p, earlier).Hash
 		e.policies = append(e.policies, c)
 	}
 	slices.SortFunc(e.policies, func(a, b *compiled) int { return strings.Compare(a.policy.Name, b.policy.Name) })

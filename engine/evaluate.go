@@ -38,7 +38,7 @@ func (e *Engine) evaluations(req *replay.Request, t *trace) []Evaluation {
 		}
 		if e.hidden[c.policy.Name] {
 			for i := range of {
-				of[i] = of[i].doubted(PolicyNotShown, "policy")
+				of[i] = of[i].doubtedPolicy(PolicyNotShown)
 			}
 		}
 		out = append(out, of...)
@@ -110,9 +110,9 @@ func (s *scope) binding(c *compiled, b *compiledBinding, as target, policy match
 }
 
 func (c *compiled) evaluation(b *compiledBinding) Evaluation {
-	e := Evaluation{Policy: c.policy.Name, Evidence: replay.Exact, failClosed: c.failClosed}
+	e := Evaluation{Policy: c.policy.Name, PolicyHash: c.hash, Evidence: replay.Exact, failClosed: c.failClosed}
 	if b != nil {
-		e.Binding, e.ValidationActions = b.binding.Name, b.actions()
+		e.Binding, e.BindingHash, e.ValidationActions = b.binding.Name, b.text.Hash, b.actions()
 	}
 	return e
 }

@@ -39,11 +39,11 @@ type run struct {
 // and a budget of their own, as the apiserver does.
 func (s *scope) evaluate(c *compiled, b *compiledBinding, as target, params *replay.Object, level replay.Level) Evaluation {
 	r := &run{scope: s, policy: c, out: c.evaluation(b), params: types.NullValue}
-	r.out.Params, r.out.Evidence = nameOf(params), replay.Weaker(replay.Exact, level)
+	r.out.Params, r.out.ParamsHash, r.out.Evidence = nameOf(params), s.engine.hashes.of(params), replay.Weaker(replay.Exact, level)
 	r.trace = s.trace.evaluation(r, params)
 	if because, on := r.prepare(as, params); because != "" {
 		u := c.undecided(b, because, on)
-		u.Params = r.out.Params
+		u.Params, u.ParamsHash = r.out.Params, r.out.ParamsHash
 		return u
 	}
 	if r.matchConditions() && r.validate() {

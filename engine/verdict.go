@@ -40,10 +40,13 @@ type Params struct{ Namespace, Name string }
 
 // Evaluation is the result of one (policy, binding, params) on one request.
 type Evaluation struct {
-	Policy, Binding   string
-	Params            *Params
-	ValidationActions []string
-	Result            Result
+	Policy, Binding string
+	Params          *Params
+	// PolicyHash, BindingHash and ParamsHash name the states that decided: those of Texts, and that of the params. They
+	// are empty where there is none, or where it is not known which it was or what is in it.
+	PolicyHash, BindingHash, ParamsHash string
+	ValidationActions                   []string
+	Result                              Result
 	// Evidence is the weakest of the inputs that were read.
 	Evidence replay.Level
 	// ConfigError is why the policy could not be evaluated at all.

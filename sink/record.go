@@ -76,6 +76,11 @@ type Evaluation struct {
 	Effect          string    `json:"effect"`            // Deny, Warn, Audit (several joined by "+"), or empty
 	BlocksAnyway    bool      `json:"blocksAnyway"`
 	Verdicts        []Verdict `json:"verdicts,omitempty"` // what is no pass
+	// PolicyHash, BindingHash and ParamsHash name the states of the three that decided. They are empty where there is none,
+	// or where it is not known which it was or what is in it.
+	PolicyHash  string `json:"policyHash,omitempty"`
+	BindingHash string `json:"bindingHash,omitempty"`
+	ParamsHash  string `json:"paramsHash,omitempty"`
 }
 
 // Params names the object that a binding's paramRef found.

@@ -210,8 +210,8 @@ func TestContentHash(t *testing.T) {
 	if hash(text) == hash(text+"  failurePolicy: Ignore\n") {
 		t.Error("failurePolicy does not change the hash")
 	}
-	if got := hash(text); len(got) != 12 {
-		t.Errorf("got %q, want 12 digits", got)
+	if got := hash(text); len(got) != 16 {
+		t.Errorf("got %q, want 16 digits", got)
 	}
 }
 

@@ -42,6 +42,7 @@ func evidence(e replay.Evidence) sink.Evidence {
 func evaluation(e *engine.Evaluation) sink.Evaluation {
 	out := sink.Evaluation{
 		Policy: e.Policy, Binding: e.Binding, ValidationActions: e.ValidationActions,
+		PolicyHash: e.PolicyHash, BindingHash: e.BindingHash, ParamsHash: e.ParamsHash,
 		Result: string(e.Result), Evidence: string(e.Evidence), ConfigError: e.ConfigError, AnnotationError: e.AnnotationError,
 		Because: string(e.Because), Unknown: e.Unknown, Effect: e.Effect, BlocksAnyway: e.BlocksAnyway,
 	}
