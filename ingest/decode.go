@@ -12,8 +12,9 @@ import (
 const listHint = 256
 
 // Decode returns the events of an entry: one Event, those of an EventList, or those of an array of either, nested as
-// deep as may be. Whatever it finds is an event or a skip, and a bad element does not take the others with it. An empty
-// entry and an empty list are neither.
+// deep as may be. The envelopes of log shippers and clouds are recognised by what is in them and taken off; they are
+// listed in docs/sources.md. Whatever it finds is an event or a skip, and a bad element does not take the others with
+// it. An empty entry and an empty list are neither.
 //
 // An object without kind and apiVersion is an Event if it has a stage: the items of an EventList are written like
 // this. A timestamp that is absent is the zero time.
@@ -32,34 +33,21 @@ func Decode(e Entry) ([]*Event, []Skip) {
 	if len(data) == 0 {
 		return nil, nil
 	}
-	if !bytes.Contains(data[:min(len(data), listHint)], []byte(`"`+listKind+`"`)) {
-		if ev, _ := decodeEvent(data, e.At); ev != nil {
-			return []*Event{ev}, nil
-		}
+	ev, skip := decodeFirst(data, e.At)
+	if ev != nil {
+		return []*Event{ev}, nil
 	}
-	return decodeElements(data, e.At)
+	d := &decoder{at: e.At, room: maxDecompressed}
+	d.open(data, skip, 0)
+	return d.events, d.skips
 }
 
-func decodeElements(data []byte, at Position) (events []*Event, skips []Skip) {
-	u := newUnwrapper(wholeText(data, at), len(data))
-	for {
-		e, err := u.next()
-		if err != nil {
-			return events, skips // io.EOF: memory has no other error
-		}
-		if e.Skip != nil {
-			e.Skip.At = at
-			skips = append(skips, *e.Skip)
-			continue
-		}
-		ev, skip := decodeEvent(e.Data, at)
-		if skip != nil {
-			skips = append(skips, *skip)
-		}
-		if ev != nil {
-			events = append(events, ev)
-		}
+// decodeFirst tries data as one event. Both results are nil where it looks like a list.
+func decodeFirst(data []byte, at Position) (*Event, *Skip) {
+	if bytes.Contains(data[:min(len(data), listHint)], []byte(`"`+listKind+`"`)) {
+		return nil, nil
 	}
+	return decodeEvent(data, at)
 }
 
 // decodeEvent decodes one value, trimmed and not empty. The strict decoder comes first: it is fast, and nearly all
@@ -85,17 +73,30 @@ func decodeEvent(data []byte, at Position) (*Event, *Skip) {
 		return nil, skipped(NoAuditID, at, "an event without auditID, at stage %q", shorten(ev.Stage))
 	}
 	ev.At = at
-	ev.RequestObject = body(ev.RequestObject)
-	ev.ResponseObject = body(ev.ResponseObject)
+	ev.takeBodies()
+	if !isLevel(ev.Level) {
+		ev.Level = movedLevel(data, ev.Level)
+	}
 	return ev, nil
 }
 
-// body makes no difference between a body that is null and none.
-func body(raw json.RawMessage) json.RawMessage {
-	if string(raw) == "null" {
+// takeBodies makes no difference between a body that is null and none, and takes off what a shipper has put in place
+// of a body.
+func (ev *Event) takeBodies() {
+	ev.RequestObject = ev.body(requestObject, ev.RequestObject)
+	ev.ResponseObject = ev.body(responseObject, ev.ResponseObject)
+}
+
+func (ev *Event) body(name string, raw json.RawMessage) json.RawMessage {
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
 		return nil
+	case raw[0] == '"' && isPlaceholder(raw):
+		ev.lose(name)
+		return nil
+	default:
+		return raw
 	}
-	return raw
 }
 
 // refuseItems reports an EventList that the unwrapper did not open, unless it has no items at all.

@@ -8,12 +8,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// envelope is an array or an EventList.
+// envelope is an array, an EventList, or another object that holds events in an array.
 type envelope struct {
 	at   Position
 	list bool
 	// head is a list's text up to its items, meta what this says of its kind: nothing, where the kind stands behind
-	// the items.
+	// the items, or where the list is none of Kubernetes.
 	head []byte
 	meta typeMeta
 }
@@ -22,10 +22,11 @@ func openList(head []byte, at Position) envelope {
 	return envelope{at: at, list: true, head: slices.Clone(head), meta: listMeta(head)}
 }
 
-// opensList tells whether an object is a list of events, as far as the text before its items says.
-func opensList(head []byte) bool {
-	kind := listMeta(head).Kind
-	return kind == "" || kind == listKind
+// opensList tells whether an object is a list of events, as far as the text before its items says. What holds events
+// under another name than items is no object of Kubernetes.
+func opensList(head []byte, items bool) bool {
+	meta := listMeta(head)
+	return meta == typeMeta{} || items && (meta.Kind == "" || meta.Kind == listKind)
 }
 
 // listMeta is what the text before the items says of the kind. Text that is no JSON says nothing; check reports it.
@@ -51,9 +52,9 @@ func (v envelope) check(tail []byte) *Skip {
 	err := jsonv2.Unmarshal(slices.Concat(v.head, []byte("null"), tail), &meta)
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		return skipped(DuplicateKey, v.at, "a key of the EventList stands twice")
+		return skipped(DuplicateKey, v.at, "a key of the list stands twice")
 	case err != nil:
-		return skipped(InvalidJSON, v.at, "the EventList around the items is no JSON")
+		return skipped(InvalidJSON, v.at, "the list around the items is no JSON")
 	case meta == typeMeta{}, meta.isList(), v.refuse(v.at) != nil:
 		return nil
 	}

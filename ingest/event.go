@@ -52,7 +52,32 @@ type Event struct {
 
 	// At is where the event was found.
 	At Position `json:"-"`
+	// Absent names what the source of the event never holds, or lost on the way, so that an empty field says nothing:
+	// the constants that begin with Absent. It is empty for an event as an apiserver wrote it.
+	Absent []string `json:"-"`
 }
+
+// What Absent may name.
+const (
+	// AbsentGroups, AbsentUID and AbsentExtra are of the user, and of the impersonated user where there is one.
+	AbsentGroups = "user.groups"
+	AbsentUID    = "user.uid"
+	AbsentExtra  = "user.extra"
+	// AbsentUsername is the name of the user, or of the impersonated user where there is one.
+	AbsentUsername = "user.username"
+	// AbsentQuery is that of the requestURI: dryRun, fieldManager and the other options.
+	AbsentQuery = "requestURI.query"
+	// AbsentPrecondition stands for the uid and the resourceVersion of the objectRef.
+	AbsentPrecondition = "objectRef.precondition"
+	// AbsentCode is the code of the response: whether the request succeeded is known, but not whether a patch or an
+	// update created the object, nor the exact error.
+	AbsentCode = "responseStatus.code"
+	// AbsentReceived is the requestReceivedTimestamp, which repeats the stageTimestamp then.
+	AbsentReceived = "requestReceivedTimestamp"
+	// AbsentRequest and AbsentResponse are bodies that were there, and were cut off or replaced on the way.
+	AbsentRequest  = requestObject
+	AbsentResponse = responseObject
+)
 
 // UserInfo is who made a request, as authentication.k8s.io/v1 UserInfo has it.
 type UserInfo struct {

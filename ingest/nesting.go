@@ -10,13 +10,27 @@ type nesting struct {
 	inString bool
 	escaped  bool
 
-	// members makes it stop at an array that is the value of itemsKey in the outermost object.
+	// members makes it stop at an array that is the value of a list key in the outermost object.
 	members bool
 	key     []byte // of the outermost object, as far as it was read; longer ones are cut
 	colon   bool   // the key is complete, and its value begins
 }
 
+// itemsKey is what an EventList calls its items.
 const itemsKey = "items"
+
+// isListKey knows the names under which envelopes hold their events: an EventList; Event Hubs and Firehose; Lambda;
+// subscriptions of CloudWatch Logs; what the AWS CLI prints.
+func isListKey(key []byte) bool {
+	switch string(key) {
+	case itemsKey, "records", "Records", "logEvents", "events":
+		return true
+	}
+	return false
+}
+
+// longestKey is how long a list key may be.
+const longestKey = len("logEvents")
 
 // structuralByte marks the bytes that mean something outside of strings, stringByte those that do within.
 var structuralByte, stringByte = marked(`"{}[]:,`), marked("\"\\\n")
@@ -53,7 +67,7 @@ func (s *nesting) follow(data []byte) (n int, closed, items bool) {
 		case ',':
 			s.colon = false
 		case '{', '[':
-			if s.members && c == '[' && s.depth == 1 && s.colon && string(s.key) == itemsKey {
+			if s.members && c == '[' && s.depth == 1 && s.colon && isListKey(s.key) {
 				return i, false, true
 			}
 			s.depth++
@@ -102,9 +116,12 @@ func (s *nesting) remember(part []byte) {
 	if !s.members || s.depth != 1 {
 		return
 	}
-	room := len(itemsKey) + 1 - len(s.key)
+	room := longestKey + 1 - len(s.key)
 	s.key = append(s.key, part[:min(len(part), room)]...)
 }
+
+// isItems tells whether the array that it stopped at is that of an EventList.
+func (s *nesting) isItems() bool { return string(s.key) == itemsKey }
 
 // whole makes it stop at the end alone.
 func (s *nesting) whole() { s.members = false }

@@ -30,10 +30,20 @@ type Reader struct {
 	// unsure is set where a document may begin.
 	unsure  bool
 	started bool
+	// gunzips is set where the text may be in gzip.
+	gunzips bool
 }
 
-// NewReader reads r, which source names. A line or element of more than maxEntryBytes becomes a skip.
+// NewReader reads r, which source names. A line or element of more than maxEntryBytes becomes a skip. Text in gzip is
+// decompressed first, and positions are those in the text.
 func NewReader(r io.Reader, source string, maxEntryBytes int) *Reader {
+	reader := newReader(r, source, maxEntryBytes)
+	reader.gunzips = true
+	return reader
+}
+
+// newReader reads text as it is.
+func newReader(r io.Reader, source string, maxEntryBytes int) *Reader {
 	return &Reader{text: newText(r, Position{Source: source, Line: 1}), max: maxEntryBytes, unsure: true}
 }
 
@@ -75,6 +85,11 @@ func (r *Reader) start() {
 	}
 	r.started = true
 	for len(r.text.buf) < len(byteOrderMark) && r.text.more() {
+	}
+	if r.gunzips && isGzip(r.text.buf) {
+		r.text = newText(&gunzipReader{compressed: r.text.rest()}, r.text.at)
+		for len(r.text.buf) < len(byteOrderMark) && r.text.more() {
+		}
 	}
 	if bytes.HasPrefix(r.text.buf, byteOrderMark) {
 		r.text.pass(len(byteOrderMark))

@@ -33,8 +33,20 @@ const (
 	CorruptStream SkipReason = "CorruptStream"
 	// UnsupportedCompression is a file compressed in a way that is not read.
 	UnsupportedCompression SkipReason = "UnsupportedCompression"
+	// InvalidEncoding is an envelope whose content is not encoded as it says: no base64.
+	InvalidEncoding SkipReason = "InvalidEncoding"
+	// CutEvent is an audit event in an envelope, of which the end is missing: a shipper cut what was too long for it.
+	CutEvent SkipReason = "CutEvent"
+	// SplitLine is a part of a line that a container runtime split. The parts that follow are skips too.
+	SplitLine SkipReason = "SplitLine"
+	// ControlMessage is a message of a shipper about itself: CloudWatch Logs tests a new subscription with one.
+	ControlMessage SkipReason = "ControlMessage"
+	// OtherLog is a record that says that it is of another log than the audit log.
+	OtherLog SkipReason = "OtherLog"
 	// DuplicateFile is a compressed file left out because the file that it was made from is read.
 	DuplicateFile SkipReason = "DuplicateFile"
+	// FileGone is a followed file that was deleted or emptied before it was known to be read to its end.
+	FileGone SkipReason = "FileGone"
 )
 
 func (s Skip) String() string {

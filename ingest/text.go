@@ -50,6 +50,19 @@ func (t *text) more() bool {
 	return false
 }
 
+// rest reads what is in memory, and then what r has more.
+func (t *text) rest() io.Reader {
+	if t.err != nil {
+		return io.MultiReader(bytes.NewReader(t.buf), failed{t.err})
+	}
+	return io.MultiReader(bytes.NewReader(t.buf), t.r)
+}
+
+// failed is a reader that has come to its end.
+type failed struct{ err error }
+
+func (f failed) Read([]byte) (int, error) { return 0, f.err }
+
 // take moves on by n bytes and returns them, the space around them left off.
 func (t *text) take(n int) []byte {
 	data := t.buf[:n:n]

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// unwrapper takes the envelopes off JSON: it walks into arrays and into the items of EventLists, and returns what
-// stands in them, one element at a time. It looks at brackets and strings only. So an element that is no JSON costs no
+// unwrapper takes the envelopes off JSON: it walks into arrays and into the items of lists, and returns what stands in
+// them, one element at a time. It looks at brackets and strings only. So an element that is no JSON costs no
 // other as long as its brackets match, and of a document of any size there is no more than one element in memory.
 type unwrapper struct {
 	text *text
@@ -17,6 +17,8 @@ type unwrapper struct {
 
 	open  []envelope
 	begun bool
+	// ended is set where the text ends inside a value or a list.
+	ended bool
 }
 
 func newUnwrapper(t *text, max int) *unwrapper { return &unwrapper{text: t, max: max} }
@@ -48,8 +50,9 @@ func (u *unwrapper) step() (e Entry, found bool, err error) {
 		u.text.pass(1)
 		return u.close()
 	case c == '[' && len(u.open) < maxNesting:
-		u.open = append(u.open, envelope{at: u.text.at})
-		u.text.pass(1)
+		at := u.text.at
+		u.text.pass(max(1, u.text.timedRecord()))
+		u.open = append(u.open, envelope{at: at})
 		return Entry{}, false, nil
 	case c == '[':
 		e = u.passOver(&nesting{}, 0, false, TooDeep, fmt.Sprintf("lists nested deeper than %d levels", maxNesting))
@@ -102,6 +105,7 @@ func (u *unwrapper) close() (e Entry, found bool, err error) {
 // follower finds the end of a value that comes in pieces.
 type follower interface {
 	follow(data []byte) (n int, closed, items bool)
+	isItems() bool
 	whole()
 }
 
@@ -115,7 +119,7 @@ func (u *unwrapper) element(f follower) (e Entry, items bool, err error) {
 		case n > u.max:
 			e := u.passOver(f, n, closed, TooLarge, fmt.Sprintf("longer than %d bytes", u.max))
 			return e, false, nil
-		case items && !opensList(t.buf[:n]):
+		case items && !opensList(t.buf[:n], f.isItems()):
 			f.whole()
 		case closed, items:
 			at := t.at
@@ -137,7 +141,7 @@ func (u *unwrapper) cut(f follower, n int) (Entry, error) {
 	if s, ok := f.(*scalar); ok && !s.inString {
 		return Entry{Data: data, At: at}, nil
 	}
-	u.open = nil // the lists end there too, which needs no skip more
+	u.open, u.ended = nil, true // the lists end there too, which needs no skip more
 	return Entry{At: at, Skip: endsInside(err, at, "a value")}, nil
 }
 
@@ -151,7 +155,7 @@ func (u *unwrapper) end() (Entry, error) {
 		return Entry{}, io.EOF
 	}
 	at := u.open[len(u.open)-1].at
-	u.open = nil
+	u.open, u.ended = nil, true
 	return Entry{At: at, Skip: endsInside(err, at, "a list")}, nil
 }
 
