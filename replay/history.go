@@ -25,6 +25,8 @@ type History struct {
 	objects map[Key]*chain
 	// listed are the resources of which the snapshot holds every object, so that absence says something.
 	listed map[[2]string]bool
+	// late are the resources of which nothing was kept at first.
+	late map[[2]string]bool
 	// collections finds the objects of a resource in a namespace, for params and RBAC.
 	collections map[[3]string]*collection
 	unpacker    *unpacker
@@ -52,6 +54,7 @@ func NewHistory(limit int64) *History {
 	return &History{
 		objects:     map[Key]*chain{},
 		listed:      map[[2]string]bool{},
+		late:        map[[2]string]bool{},
 		collections: map[[3]string]*collection{},
 		unpacker:    newUnpacker(unpacked),
 		lru:         lru{limit: limit},
@@ -271,4 +274,18 @@ func (h *History) list(group, resource string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.listed[[2]string{group, resource}] = true
+}
+
+// begin notes that objects of a resource are kept from now on, and that earlier ones were not.
+func (h *History) begin(resource [2]string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.late[resource] = true
+}
+
+// begun says whether the objects of a resource are kept since some time only.
+func (h *History) begun(group, resource string) bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.late[[2]string{group, resource}]
 }

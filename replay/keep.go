@@ -1,8 +1,11 @@
 package replay
 
 import (
+	"slices"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // pinned are the resources whose objects any request may hang on. They are kept whatever Config.Keep says, and stay
@@ -26,10 +29,39 @@ func (r *Replayer) keeps(group, resource string) bool {
 	}
 	known, ok := r.keeping.Load([2]string{group, resource})
 	if !ok {
-		known = r.config.Keep(group, resource)
-		r.keeping.Store([2]string{group, resource}, known)
+		known = r.ask(group, resource)
 	}
 	return known == true
+}
+
+// ask remembers what Keep says, but never what Rekeep would no longer hear of.
+func (r *Replayer) ask(group, resource string) bool {
+	r.asking.Lock()
+	defer r.asking.Unlock()
+	keep := r.config.Keep(group, resource)
+	r.keeping.Store([2]string{group, resource}, keep)
+	return keep
+}
+
+// Rekeep asks Config.Keep anew, whose answers have changed: about the resources that were not kept so far. Those that
+// it needs now are returned, and kept from here on; what their objects were before is Missing, because of NotKept. What
+// was kept stays kept, so that no history has a gap.
+func (r *Replayer) Rekeep() []schema.GroupResource {
+	r.asking.Lock()
+	defer r.asking.Unlock()
+	var begun []schema.GroupResource
+	r.keeping.Range(func(k, known any) bool {
+		resource := k.([2]string)
+		if known == true || !r.config.Keep(resource[0], resource[1]) {
+			return true
+		}
+		r.history.begin(resource)
+		r.keeping.Store(resource, true)
+		begun = append(begun, schema.GroupResource{Group: resource[0], Resource: resource[1]})
+		return true
+	})
+	slices.SortFunc(begun, func(a, b schema.GroupResource) int { return strings.Compare(a.String(), b.String()) })
+	return begun
 }
 
 // ownersOnly marks the resource of objects of which no more is kept than whose they are: those that stand between an
@@ -129,11 +161,12 @@ func (r *Replayer) because(d *Decoded, req *Request) {
 	}
 	k := key(d.Event, req.View.resources, req.Name)
 	reason := NotKept
-	if r.keeps(k.Group, k.Resource) {
-		if !r.history.wasEvicted(k) {
-			return
-		}
+	switch {
+	case !r.keeps(k.Group, k.Resource):
+	case r.history.wasEvicted(k):
 		reason = Evicted
+	case !r.history.begun(k.Group, k.Resource):
+		return
 	}
 	for _, o := range []*Object{&req.Object, &req.OldObject} {
 		if o.Because == NoHistory {

@@ -19,7 +19,8 @@ type Config struct {
 	HistoryBytes int64
 	// Keep says whether earlier states of a resource's objects are needed, by group and plural name; events are those of
 	// the core group. What any request may hang on (namespaces, RBAC, CRDs, policies) is kept anyway, and of what owns
-	// pods, whose it is. Nil keeps everything. It may be called from several goroutines.
+	// pods, whose it is. Nil keeps everything. It may be called from several goroutines, and
+	// Rekeep told when its answers change.
 	Keep func(group, resource string) bool
 }
 
@@ -29,6 +30,7 @@ type Config struct {
 type Replayer struct {
 	config  Config
 	keeping sync.Map // what Keep said, by group and resource
+	asking  sync.Mutex
 	history *History
 	rbac    *changeLog
 	// policies are the writes of policies and bindings that the log shows; the snapshot's are not among them.

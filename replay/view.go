@@ -50,6 +50,8 @@ func (v View) named(key Key, because Reason, appears bool) Object {
 		return missing(Evicted)
 	case v.history.isListed(key.Group, key.Resource):
 		return Object{Evidence: Evidence{Level: Presumed}}
+	case v.history.begun(key.Group, key.Resource):
+		return missing(NotKept)
 	default:
 		return missing(because)
 	}
@@ -58,7 +60,13 @@ func (v View) named(key Key, because Reason, appears bool) Object {
 // Params are the objects that a selector finds, in the order of their names. The evidence is Missing where an object
 // that could belong to them is not known.
 func (v View) Params(gvr schema.GroupVersionResource, namespace string, selector labels.Selector) ([]Object, Evidence) {
-	if v.history == nil || !v.history.isListed(gvr.Group, gvr.Resource) {
+	switch {
+	case v.history == nil:
+		return nil, Evidence{Level: Missing, Because: NoParams}
+	case v.history.isListed(gvr.Group, gvr.Resource):
+	case v.history.begun(gvr.Group, gvr.Resource):
+		return nil, Evidence{Level: Missing, Because: NotKept}
+	default:
 		return nil, Evidence{Level: Missing, Because: NoParams}
 	}
 	if v.history.anyEvicted(gvr.Group, gvr.Resource) {
