@@ -50,7 +50,7 @@ type Explained struct {
 // It reads the log up to a batch after the event: what was before, and what went on meanwhile, is part of the answer. An
 // audit ID that is not there gives a NotFoundError.
 func Explain(ctx context.Context, cfg ReplayConfig, auditID string) (*Explained, error) {
-	result := &Result{NotAdmission: map[string]int64{}, Skipped: map[string]int64{}, ClusterIgnored: map[string]int64{}}
+	result := newResult()
 	replayer := replay.New(replay.Config{Minor: cfg.Minor, HistoryBytes: cfg.HistoryBytes})
 	eng, err := load(cfg, replayer, result)
 	if err != nil {

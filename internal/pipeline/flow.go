@@ -39,13 +39,20 @@ type flow struct {
 	each func(context.Context, *batch) error
 	// compare is called with each event of the period and what it came to, in the order of the log; nil is allowed.
 	compare func(*replay.Decoded, []*sink.Record)
+	// store stores what the events come to; nil is allowed.
+	store *storing
+	seen  *seen
 }
 
 type batch struct {
 	entries []ingest.Entry
-	events  []*replay.Decoded
-	skips   []ingest.Skip
-	decoded chan struct{}
+	// first is the ordinal of the first entry, from 1; end that of the last.
+	first, end int64
+	events     []*replay.Decoded
+	skips      []ingest.Skip
+	// eventOf and skipOf have the ordinal of the entry of each.
+	eventOf, skipOf []int64
+	decoded         chan struct{}
 }
 
 func (f *flow) workers() int {
@@ -56,6 +63,7 @@ func (f *flow) workers() int {
 }
 
 func (f *flow) run(ctx context.Context) error {
+	f.seen = newSeen()
 	ctx, cancel := context.WithCancel(ctx)
 	batches := make(chan *batch, f.workers())
 	var readErr error
@@ -75,9 +83,11 @@ func (f *flow) run(ctx context.Context) error {
 
 // read cuts the input into batches and has each decoded while the next is being read.
 func (f *flow) read(ctx context.Context, batches chan<- *batch) error {
-	for {
-		b := &batch{decoded: make(chan struct{})}
+	for ordinal := int64(0); ; {
+		b := &batch{first: ordinal + 1, decoded: make(chan struct{})}
 		err := f.fill(ctx, b)
+		ordinal += int64(len(b.entries))
+		b.end = ordinal
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
@@ -110,15 +120,13 @@ func (f *flow) fill(ctx context.Context, b *batch) error {
 // decode decodes a batch. Several batches are decoded at a time.
 func (f *flow) decode(b *batch) {
 	defer close(b.decoded)
-	for _, entry := range b.entries {
-		if entry.Skip != nil {
-			b.skips = append(b.skips, *entry.Skip)
-			continue
-		}
+	for i, entry := range b.entries {
 		events, skips := ingest.Decode(entry)
-		b.skips = append(b.skips, skips...)
+		for _, skip := range skips {
+			b.skips, b.skipOf = append(b.skips, skip), append(b.skipOf, b.first+int64(i))
+		}
 		for _, ev := range events {
-			b.events = append(b.events, replay.Decode(ev))
+			b.events, b.eventOf = append(b.events, replay.Decode(ev)), append(b.eventOf, b.first+int64(i))
 		}
 	}
 	b.entries = nil
@@ -135,7 +143,10 @@ func (f *flow) sequence(ctx context.Context, batches <-chan *batch) error {
 	for b := range batches {
 		<-b.decoded
 		f.count(b)
-		for _, d := range b.events {
+		for i, d := range b.events {
+			if d.Operation != "" {
+				f.seen.add(d.Event, seenAt{end: ingest.Mark{Offset: b.eventOf[i]}})
+			}
 			f.replayer.Observe(d)
 		}
 		if err := each(ctx, before); err != nil {
@@ -165,9 +176,10 @@ func (f *flow) evaluate(ctx context.Context, b *batch) error {
 		return err
 	}
 	records, errs := make([][]*sink.Record, len(b.events)), make([]error, len(b.events))
-	next := make(chan int, len(b.events))
+	leftOut, next := make([]string, len(b.events)), make(chan int, len(b.events))
 	for i, d := range b.events {
-		if f.admit(d) {
+		var admitted bool
+		if leftOut[i], admitted = f.admit(d, b.eventOf[i]); admitted {
 			next <- i
 		}
 	}
@@ -194,25 +206,48 @@ func (f *flow) evaluate(ctx context.Context, b *batch) error {
 		if f.compare != nil && f.within(b.events[i].Event.StageTimestamp) {
 			f.compare(b.events[i], of)
 		}
+		if f.store != nil {
+			f.store.event(b.events[i], b.eventOf[i], leftOut[i], of)
+		}
 	}
 	f.progress()
-	return nil
+	return f.stored(ctx, b)
 }
 
-// admit counts an event and says whether it is an admission request within the period.
-func (f *flow) admit(d *replay.Decoded) bool {
+// stored hands the rest of a batch to the store.
+func (f *flow) stored(ctx context.Context, b *batch) error {
+	if f.store == nil {
+		return nil
+	}
+	n := int32(0)
+	for i, skip := range b.skips {
+		if n++; i == 0 || b.skipOf[i] != b.skipOf[i-1] {
+			n = 0
+		}
+		f.store.skip(skip, b.skipOf[i], n)
+	}
+	return f.store.reach(ctx, b.end)
+}
+
+// admit counts an event and says whether it is an admission request within the period; if it is one that is left out,
+// why.
+func (f *flow) admit(d *replay.Decoded, ordinal int64) (leftOut string, admitted bool) {
 	at := d.Event.StageTimestamp
 	if !f.within(at) {
 		f.result.OutOfPeriod++
-		return false
+		return reasonOutOfPeriod, false
 	}
 	f.period(at)
 	if d.Operation == "" {
 		f.result.NotAdmission[string(d.NotAdmission)]++
-		return false
+		return "", false
+	}
+	if f.seen.earlier(d.Event, seenAt{end: ingest.Mark{Offset: ordinal}}) {
+		f.result.Skipped[reasonDuplicate]++
+		return reasonDuplicate, false
 	}
 	f.result.Admissions++
-	return true
+	return "", true
 }
 
 // within says whether a moment is in the period that was asked for.

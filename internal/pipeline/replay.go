@@ -38,6 +38,8 @@ type ReplayConfig struct {
 	// History is a file that holds the state of the cluster between runs: read if it is there, and written when the log
 	// is done. Empty is none.
 	History string
+	// Store, where it is given, gets the rows of what the policies came to.
+	Store sink.Store
 	// Records is called with each record, in the order of the log. An error ends the replay.
 	Records func(*sink.Record) error
 	// Skips is called with each piece of input that is left out; nil is allowed.
@@ -74,9 +76,13 @@ type Result struct {
 	ClusterIgnored map[string]int64
 }
 
+func newResult() *Result {
+	return &Result{NotAdmission: map[string]int64{}, Skipped: map[string]int64{}, ClusterIgnored: map[string]int64{}}
+}
+
 // Replay evaluates the policies on every admission request of an audit log.
 func Replay(ctx context.Context, cfg ReplayConfig) (*Result, error) {
-	result := &Result{NotAdmission: map[string]int64{}, Skipped: map[string]int64{}, ClusterIgnored: map[string]int64{}}
+	result := newResult()
 	replayer, eng, err := prepare(cfg, result)
 	if err != nil {
 		return nil, err
@@ -89,11 +95,11 @@ func Replay(ctx context.Context, cfg ReplayConfig) (*Result, error) {
 	f := &flow{cfg: cfg, source: source, replayer: replayer, decide: fixed(eng), result: result}
 	if len(cfg.Policies) > 0 {
 		result.Pairs = eng.Pairs()
-		return result, f.finish(ctx)
+		return result, f.finish(ctx, source, eng.Texts)
 	}
 	policies := newTimeline(cfg.Minor, eng)
 	f.decide = policies.evaluate
-	err = f.finish(ctx)
+	err = f.finish(ctx, source, func() []engine.Text { return policies.last().Texts() })
 	result.Pairs = policies.last().Pairs()
 	result.Warnings = append(result.Warnings, policies.notes...)
 	return result, err
@@ -133,10 +139,20 @@ func prepare(cfg ReplayConfig, result *Result) (*replay.Replayer, *engine.Engine
 	return replayer, eng, nil
 }
 
-// finish reads the log to its end, and writes the history.
-func (f *flow) finish(ctx context.Context) error {
+// finish reads the log to its end, stores what it comes to, and writes the history.
+func (f *flow) finish(ctx context.Context, source *file.Source, texts func() []engine.Text) (err error) {
+	if f.cfg.Store != nil {
+		if f.store, err = newStoring(ctx, f.cfg, source, texts); err != nil {
+			return err
+		}
+	}
 	if err := f.run(ctx); err != nil {
 		return err
+	}
+	if f.store != nil {
+		if err := f.store.flush(ctx); err != nil {
+			return err
+		}
 	}
 	return save(f.cfg.History, f.replayer)
 }

@@ -108,7 +108,7 @@ func Verify(ctx context.Context, cfg ReplayConfig, disagreed func(Disagreement))
 	if cfg.Records == nil {
 		cfg.Records = func(*sink.Record) error { return nil }
 	}
-	result := &Result{NotAdmission: map[string]int64{}, Skipped: map[string]int64{}, ClusterIgnored: map[string]int64{}}
+	result := newResult()
 	replayer := replay.New(replay.Config{Minor: cfg.Minor, HistoryBytes: cfg.HistoryBytes})
 	eng, err := load(cfg, replayer, result)
 	if err != nil {
