@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -85,11 +86,20 @@ func TestRekeepLess(t *testing.T) {
 
 // TestRekeepMeanwhile asks while answers change: no answer of before may stay.
 func TestRekeepMeanwhile(t *testing.T) {
-	for range 50 {
+	for range 200 {
 		var n needed
-		r := replay.New(replay.Config{Minor: 37, Keep: n.keep})
+		asked := make(chan struct{}, 10)
+		r := replay.New(replay.Config{Minor: 37, Keep: func(group, resource string) bool {
+			keep := n.keep(group, resource)
+			asked <- struct{}{}
+			for range 100 {
+				runtime.Gosched() // The answer is old before it is heard.
+			}
+			return keep
+		}})
 		var asking sync.WaitGroup
 		asking.Go(func() { r.Observe(replay.Decode(write(t, "create", "c", "u", 1, 1))) })
+		<-asked
 		n.set("/configmaps")
 		r.Rekeep()
 		asking.Wait()
