@@ -70,14 +70,14 @@ func (d *dialer) connect(ctx context.Context, addr string) (*connection, error) 
 	}
 	if d.tls != nil {
 		if conn, err = handshake(ctx, conn, d.tls, addr); err != nil {
-			return nil, fmt.Errorf("TLS with broker %s: %w", addr, err)
+			return nil, fmt.Errorf("TLS with broker %s: %w", addr, hint(err, "does it speak TLS at this port?"))
 		}
 	}
 	c := &connection{Conn: conn, reader: bufio.NewReader(conn), clientID: d.clientID}
 	if d.sasl != nil {
 		if err := c.login(ctx, d.sasl); err != nil {
 			_ = c.Close()
-			return nil, fmt.Errorf("logging in to broker %s: %w", addr, err)
+			return nil, fmt.Errorf("logging in to broker %s: %w", addr, hint(err, "does it want SASL, or TLS, at this port?"))
 		}
 	}
 	return c, nil

@@ -5,7 +5,9 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"syscall"
 
 	kafkago "github.com/segmentio/kafka-go"
 )
@@ -87,6 +89,15 @@ func natureOf(err error) nature {
 		return forGood
 	}
 	return passes
+}
+
+// hint says what may be wrong where a broker just hangs up, which is all that it does about a protocol that it does not
+// expect. It does so also when it stops, so the error is one that passes.
+func hint(err error, question string) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
+		return fmt.Errorf("the broker closed the connection; %s (%w)", question, err)
+	}
+	return err
 }
 
 // refusedTLS tells whether one of the two sides does not take the other's certificate, or does not speak TLS.

@@ -39,7 +39,7 @@ func (l *layout) metadataOf(ctx context.Context, addr string, topics []string) (
 	defer c.Close()
 	answer, err := c.roundTrip(ctx, metadataVersion, &metadata.Request{TopicNames: topics})
 	if err != nil {
-		return nil, fmt.Errorf("asking broker %s for the topics: %w", addr, err)
+		return nil, fmt.Errorf("asking broker %s for the topics: %w", addr, hint(err, "does it want TLS, or SASL, at this port?"))
 	}
 	return answer.(*metadata.Response), nil
 }

@@ -184,3 +184,8 @@ func next(t *testing.T, stream ingest.Stream) []ingest.Chunk {
 		}
 	}
 }
+
+// line is what texts shows of a message at an offset.
+func line(topic string, offset int, value string) string {
+	return fmt.Sprintf("%s/0@%d>%d %s", topic, offset, offset+1, value)
+}

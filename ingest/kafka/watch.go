@@ -22,6 +22,7 @@ func (s *Source) Watch(ctx context.Context, changed func(ingest.Assignment)) err
 func (s *Source) watchTopics(ctx context.Context, changed func(all []string)) error {
 	defer s.forget(topicsHealth)
 	var known []string
+	backoff := firstBackoff
 	for told := false; ; {
 		wait := s.config.Refresh
 		all, err := s.layout.partitions(ctx, s.config.Topics)
@@ -32,8 +33,10 @@ func (s *Source) watchTopics(ctx context.Context, changed func(all []string)) er
 			if s.watchFails(topicsHealth, err, !told) {
 				return err
 			}
-			wait = min(wait, maxBackoff)
+			wait = min(wait, backoff)
+			backoff = min(2*backoff, maxBackoff)
 		default:
+			backoff = firstBackoff
 			s.well(topicsHealth, nil)
 			if !told || !slices.Equal(all, known) {
 				known, told = all, true
