@@ -101,6 +101,9 @@ type Failure struct {
 	ValidationActions                  []string
 	// ExpressionIndex is -1 where the row is about the evaluation as a whole.
 	ExpressionIndex int32
+	// N tells rows of one evaluation and ExpressionIndex apart, from 0: errors of other validations are reported for
+	// index 0 too.
+	N int32
 	// Result is Fail, Error or Unknown.
 	Result  string
 	Message string

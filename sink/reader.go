@@ -1,0 +1,47 @@
+package sink
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// Reader reads back what a Store keeps. Rows come in a stable order, the same from every Store: by time where they have
+// one, else by name. An error ends the rows.
+type Reader interface {
+	Failures(context.Context, Filter) iter.Seq2[Failure, error]
+	Annotations(context.Context, Filter) iter.Seq2[Annotation, error]
+	Rollups(context.Context, Filter) iter.Seq2[Rollup, error]
+	Ledger(context.Context, Filter) iter.Seq2[LedgerLine, error]
+	DeadLetters(context.Context, Filter) iter.Seq2[DeadLetter, error]
+	Policies(context.Context, Filter) iter.Seq2[PolicyText, error]
+}
+
+// Filter narrows what a Reader reads. An empty field narrows nothing, nor does a field that the rows do not have.
+type Filter struct {
+	Source, Partition string
+	Cluster           string
+	Policy, Binding   string
+	Namespace         string
+	AuditID           string
+	// Results are the results to be read: Fail, Error …
+	Results []string
+	// Since and Until are the earliest stageTimestamp (or minute) to be read, and the first one not to be.
+	Since, Until time.Time
+	// Limit is how many rows are read at most; 0 for all.
+	Limit int
+}
+
+// Maintainer keeps a Store in shape.
+type Maintainer interface {
+	// Maintain drops the days (UTC) that ended before now - retention, and prepares for days to come. Rows are as old as
+	// their events. A retention of 0 drops nothing. The ledger, the positions, the policies and the checkpoints stay.
+	Maintain(ctx context.Context, retention time.Duration, now time.Time) error
+}
+
+// Database is a Store with all that can be done with it.
+type Database interface {
+	Store
+	Reader
+	Maintainer
+}
