@@ -3,7 +3,7 @@ package config
 
 import "time"
 
-// Config is the configuration of `vapshadow serve` and `vapshadow forward`. docs/configuration.md describes each field.
+// Config is the configuration of `vapshadow serve` and `vapshadow forward`. Example describes each field.
 type Config struct {
 	// Name is that of the installation: processes of the same name share the work and their checkpoints.
 	Name string `yaml:"name"`
