@@ -38,7 +38,9 @@ type ServeConfig struct {
 	// ShutdownTimeout is how long a batch that is being stored may take when the context ends.
 	ShutdownTimeout time.Duration
 	Metrics         ServeMetrics
-	Log             *slog.Logger
+	// Status is kept up to date; nil is allowed.
+	Status *Status
+	Log    *slog.Logger
 }
 
 // ServedSource is a source with what the configuration says of it.
@@ -149,6 +151,7 @@ func (s *service) assign(source string, a ingest.Assignment) {
 // serve runs a session for each assignment of partitions, and another where the store has moved on.
 func (s *service) serve(ctx context.Context) error {
 	for wait := time.Duration(0); ; {
+		s.cfg.Status.beats(time.Now())
 		err := s.session(ctx)
 		switch {
 		case err == nil:
@@ -195,7 +198,9 @@ func (s *service) session(ctx context.Context) error {
 		case <-running.Done():
 		}
 	}()
+	s.cfg.Status.runs(true)
 	err = n.run(running)
+	s.cfg.Status.runs(false)
 	for _, p := range n.parts {
 		s.observed[p.id] = p.observed
 	}

@@ -119,6 +119,7 @@ func (n *session) loop(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		now := time.Now()
+		n.cfg.Status.beats(now)
 		n.cfg.Metrics.Queue(n.budget.inUse())
 		busy, err := n.observe(now)
 		if err != nil {
