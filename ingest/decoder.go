@@ -21,8 +21,12 @@ type decoder struct {
 
 // decode decodes what stood in depth envelopes.
 func (d *decoder) decode(data []byte, depth int) {
+	if d.full() {
+		return
+	}
 	data = trimSpace(data)
-	if len(data) == 0 || d.full() {
+	if len(data) == 0 {
+		d.empty()
 		return
 	}
 	ev, skip := decodeFirst(data, d.at)
@@ -35,6 +39,7 @@ func (d *decoder) decode(data []byte, depth int) {
 
 // open decodes what is no single event. The skip says why it is none, if it was tried.
 func (d *decoder) open(data []byte, skip *Skip, depth int) {
+	before := d.pieces()
 	switch {
 	case depth > maxEnvelopes:
 		d.skip(*skipped(TooDeep, d.at, "more than %d envelopes within one another", maxEnvelopes))
@@ -44,6 +49,12 @@ func (d *decoder) open(data []byte, skip *Skip, depth int) {
 	case skip != nil && data[0] == '{' && !holdsList(data) && d.envelope(data, *skip, depth):
 	default:
 		d.elements(data, depth)
+		if depth == 0 {
+			return // an empty list is neither an event nor a skip
+		}
+	}
+	if d.pieces() == before {
+		d.empty()
 	}
 }
 
@@ -77,6 +88,9 @@ func (d *decoder) element(data []byte, depth int) {
 		d.skip(*skip)
 	}
 }
+
+// empty reports an envelope that holds nothing, so that it does not pass in silence.
+func (d *decoder) empty() { d.skip(*skipped(NotAnEvent, d.at, "an envelope with nothing in it")) }
 
 func (d *decoder) skip(s Skip) { d.skips = append(d.skips, s) }
 

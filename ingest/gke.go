@@ -101,7 +101,8 @@ func (e *logEntry) event() (ev *Event, why string) {
 	if other := payload.Authentication.AuthoritySelector; other != "" {
 		ev.ImpersonatedUser = &UserInfo{Username: other}
 	}
-	if ev.User.Username == "" && ev.ImpersonatedUser == nil {
+	// That the authority is the impersonated user is likely, but nothing says so.
+	if ev.User.Username == "" || ev.ImpersonatedUser != nil {
 		ev.Absent = append(ev.Absent, AbsentUsername)
 	}
 	ev.setBodies(payload)

@@ -116,7 +116,10 @@ func (s *nesting) remember(part []byte) {
 	if !s.members || s.depth != 1 {
 		return
 	}
-	room := longestKey + 1 - len(s.key)
+	if s.key == nil {
+		s.key = make([]byte, 0, longestKey+1)
+	}
+	room := cap(s.key) - len(s.key)
 	s.key = append(s.key, part[:min(len(part), room)]...)
 }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Layouts of the times before the lines of a log: of the CRI, of S3 exports of CloudWatch Logs, of docker logs -t; and
-// without a zone, of aws logs tail --format short.
+// Layouts of the times before the lines of a log: of the CRI, of S3 exports of CloudWatch Logs, of docker logs -t, of
+// Fluentd's files; and without a zone, of aws logs tail --format short.
 var prefixTimes = []string{time.RFC3339Nano, "2006-01-02T15:04:05"}
 
 // prefixed decodes a line that begins with a time; false where it does not, or where no JSON follows.
@@ -32,32 +32,35 @@ func hasPrefix(line []byte) bool {
 }
 
 // cutPrefix takes off the time that a line begins with, and what stands between it and the message: the stream and tags
-// of the CRI, which also tell whether the line goes on in the next; or the name of a log stream.
+// of the CRI, which also tell whether the line goes on in the next; or one word, the name of a log stream or a tag.
 func cutPrefix(line []byte) (rest []byte, partial, ok bool) {
-	first, rest, _ := bytes.Cut(line[:min(len(line), longestPrefix)], []byte{' '})
+	if len(line) == 0 || line[0] < '0' || line[0] > '9' {
+		return nil, false, false
+	}
+	first, rest := cutWord(line)
 	if !isTime(first) {
 		return nil, false, false
 	}
-	rest = line[min(len(line), len(first)+1):]
-	word, behind, _ := bytes.Cut(rest, []byte{' '})
-	switch string(word) {
-	case "stdout", "stderr":
-		tags, message, _ := bytes.Cut(behind, []byte{' '})
-		return message, tags != nil && len(tags) > 0 && tags[0] == 'P', true
-	}
-	rest = trimSpace(rest)
 	if len(rest) == 0 || startsValue(rest[0]) {
 		return rest, false, true
 	}
-	// A stream's name holds no space.
-	if behind = trimSpace(behind); len(behind) > 0 && startsValue(behind[0]) {
-		return behind, false, true
+	word, rest := cutWord(rest)
+	if string(word) == "stdout" || string(word) == "stderr" {
+		word, rest = cutWord(rest)
+		partial = len(word) > 0 && word[0] == 'P'
 	}
-	return rest, false, true
+	return rest, partial, true
 }
 
-// longestPrefix is longer than any time.
-const longestPrefix = 40
+// cutWord splits text behind its first word. A word is not long.
+func cutWord(text []byte) (word, rest []byte) {
+	const longest = 512 // of the name of a log stream
+	i := bytes.IndexAny(text[:min(len(text), longest+1)], " \t")
+	if i < 0 {
+		return text, nil
+	}
+	return text[:i], trimSpace(text[i:])
+}
 
 func isTime(word []byte) bool {
 	if len(word) < len("2006-01-02T15:04:05") || word[4] != '-' || word[10] != 'T' {

@@ -13,6 +13,8 @@ const (
 	openBeyond = 1 << 20
 	// lookahead is how long a first line may be to find out what stands on the second.
 	lookahead = 4 << 20
+	// maxLayers is how often text is decompressed.
+	maxLayers = 3
 )
 
 var byteOrderMark = []byte("\ufeff")
@@ -86,7 +88,8 @@ func (r *Reader) start() {
 	r.started = true
 	for len(r.text.buf) < len(byteOrderMark) && r.text.more() {
 	}
-	if r.gunzips && isGzip(r.text.buf) {
+	// Firehose compresses what CloudWatch has compressed already.
+	for layer := 0; r.gunzips && layer < maxLayers && isGzip(r.text.buf); layer++ {
 		r.text = newText(&gunzipReader{compressed: r.text.rest()}, r.text.at)
 		for len(r.text.buf) < len(byteOrderMark) && r.text.more() {
 		}

@@ -59,23 +59,16 @@ func (d *decoder) envelope(data []byte, skip Skip, depth int) bool {
 	if !mayBeEnvelope(skip.Reason) {
 		return false
 	}
-	before := d.pieces()
 	switch data[0] {
 	case '"':
-		if text, ok := unquoted(data); !ok || !d.carried(text, depth) {
-			return false
-		}
+		text, ok := unquoted(data)
+		return ok && d.carried(text, depth)
 	case '{':
-		if r, ok := readRecord(data); !ok || r.isEvent() || !d.unwrap(data, &r, depth) {
-			return false
-		}
+		r, ok := readRecord(data)
+		return ok && !r.isEvent() && d.unwrap(data, &r, depth)
 	default:
 		return false
 	}
-	if d.pieces() == before {
-		d.skip(*skipped(NotAnEvent, d.at, "an envelope with nothing in it"))
-	}
-	return true
 }
 
 // mayBeEnvelope tells whether what was skipped for a reason may yet hold an event. What says one thing twice may not:
@@ -164,10 +157,6 @@ func (d *decoder) azure(r *record, depth int) {
 	log := member(properties, "log")
 	if text, ok := unquoted(log); ok {
 		log = text
-	}
-	if len(trimSpace(log)) == 0 {
-		d.skip(*skipped(NotAnEvent, d.at, "a record of the log %q without properties.log", shorten(category)))
-		return
 	}
 	d.decode(log, depth+1)
 }
