@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -310,4 +311,38 @@ func TestPoliciesKeep(t *testing.T) {
 	if got := patched(); got != "Pass" {
 		t.Errorf("the second time: %s", got)
 	}
+}
+
+// TestPoliciesWatchOnce: files are read once a change, and not while they are being written. The clock is not the real
+// one: it moves when all wait.
+func TestPoliciesWatchOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		writeFile(t, dir, "a.yaml", policyText("a", holds))
+		p, err := pipeline.OpenPolicies(pipeline.PoliciesConfig{Paths: []string{dir}, Minor: 37, Every: 5 * time.Second, Settle: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go p.Watch(ctx)
+		defer synctest.Wait()
+		defer cancel()
+		time.Sleep(50 * time.Millisecond) // Never at the moment that Watch looks.
+		for i := range 40 {
+			writeFile(t, dir, "b.yaml", refusedPolicy(fmt.Sprintf("b%d", i)))
+			time.Sleep(500 * time.Millisecond)
+		}
+		if got := p.Status(); got.Failures != 0 {
+			t.Errorf("it was read while it was written: %v", got.Err)
+		}
+		time.Sleep(time.Minute)
+		if got := p.Status(); got.Failures != 1 || got.Err == nil {
+			t.Errorf("it was read %d times: %v", got.Failures, got.Err)
+		}
+		writeFile(t, dir, "b.yaml", policyText("b", holds))
+		time.Sleep(time.Minute)
+		if got := p.Status(); got.Reloads != 1 || got.Failures != 1 || got.Err != nil {
+			t.Errorf("status %+v", got)
+		}
+	})
 }
