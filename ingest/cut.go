@@ -22,7 +22,7 @@ func whyCut(text []byte, skip *Skip, depth int) *Skip {
 	case endsCut(text):
 		return skipped(CutEvent, skip.At, "cut on its way, as its end says: raise the size limit of the shipper")
 	case len(text) == runtimeLine:
-		return skipped(SplitLine, skip.At, "ends at %d bytes, where a container runtime splits lines", runtimeLine)
+		return skipped(SplitEvent, skip.At, "ends at %d bytes, where a container runtime splits lines", runtimeLine)
 	case depth > 0:
 		return skipped(CutEvent, skip.At, "the text in the envelope ends inside a value, after %d bytes", len(text))
 	default:

@@ -19,6 +19,7 @@ type logEntry struct {
 	Timestamp time.Time         `json:"timestamp"`
 	Labels    map[string]string `json:"labels"`
 	Operation *operation        `json:"operation"`
+	Split     *split            `json:"split"`
 	Payload   auditLog          `json:"protoPayload"`
 }
 
@@ -27,6 +28,15 @@ type operation struct {
 	ID    string `json:"id"`
 	First bool   `json:"first"`
 	Last  bool   `json:"last"`
+}
+
+// split says which part of an entry this is, where one was too large. Each part has all fields but the bodies, which are
+// spread over the parts.
+//
+// https://cloud.google.com/logging/docs/audit/split-logs
+type split struct {
+	Index int `json:"index"`
+	Total int `json:"totalSplits"`
 }
 
 // auditLog is https://cloud.google.com/logging/docs/reference/audit/auditlog/rest/Shared.Types/AuditLog.
@@ -63,6 +73,10 @@ func (d *decoder) auditLog(data []byte) {
 	payload := &entry.Payload
 	if payload.ServiceName != gkeService {
 		d.skip(*skipped(OtherLog, d.at, "an audit log of the service %q, not %s", shorten(payload.ServiceName), gkeService))
+		return
+	}
+	if s := entry.Split; s != nil && s.Index > 0 {
+		d.skip(*skipped(SplitEvent, d.at, "part %d of %d of an entry that Cloud Logging split", s.Index+1, s.Total))
 		return
 	}
 	ev, why := entry.event()
@@ -107,6 +121,11 @@ func (e *logEntry) event() (ev *Event, why string) {
 	}
 	ev.setBodies(payload)
 	ev.setStatus(payload)
+	if e.Split != nil {
+		ev.Level, ev.RequestObject, ev.ResponseObject = LevelRequestResponse, nil, nil
+		ev.lose(requestObject)
+		ev.lose(responseObject)
+	}
 	return ev, ""
 }
 

@@ -17,7 +17,7 @@ func (d *decoder) prefixed(line []byte, depth int) bool {
 	}
 	switch {
 	case partial:
-		d.skip(*skipped(SplitLine, d.at, "a part of a line that the container runtime split"))
+		d.skip(*skipped(SplitEvent, d.at, "a part of a line that the container runtime split"))
 	case len(rest) == 0 || !startsValue(rest[0]):
 		d.skip(*skipped(NotAnEvent, d.at, "a line of text behind a time"))
 	default:

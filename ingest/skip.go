@@ -37,8 +37,9 @@ const (
 	InvalidEncoding SkipReason = "InvalidEncoding"
 	// CutEvent is an audit event in an envelope, of which the end is missing: a shipper cut what was too long for it.
 	CutEvent SkipReason = "CutEvent"
-	// SplitLine is a part of a line that a container runtime split. The parts that follow are skips too.
-	SplitLine SkipReason = "SplitLine"
+	// SplitEvent is a part of an event that was split, as container runtimes do with lines, and Cloud Logging with
+	// entries. The parts that follow are skips too.
+	SplitEvent SkipReason = "SplitEvent"
 	// ControlMessage is a message of a shipper about itself: CloudWatch Logs tests a new subscription with one.
 	ControlMessage SkipReason = "ControlMessage"
 	// OtherLog is a record that says that it is of another log than the audit log.
