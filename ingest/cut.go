@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -49,6 +50,32 @@ func (ev *Event) lose(name string) {
 		ev.Annotations = make(map[string]string)
 	}
 	ev.Annotations[truncatedAnnotation] = "true"
+}
+
+// restoreDots gives the keys of annotations their dots back, where a shipper has put underscores in their place: what
+// stands before the slash is a DNS name, which has none. In the bodies there is no telling what a key was, and Elastic's
+// integration, which does this, takes the metadata off them as well. So these are lost.
+func (ev *Event) restoreDots() {
+	restored := false
+	for key, value := range ev.Annotations {
+		domain, name, ok := strings.Cut(key, "/")
+		if ok && strings.Contains(domain, "_") {
+			delete(ev.Annotations, key)
+			ev.Annotations[strings.ReplaceAll(domain, "_", ".")+"/"+name] = value
+			restored = true
+		}
+	}
+	if !restored {
+		return
+	}
+	if ev.RequestObject != nil {
+		ev.RequestObject = nil
+		ev.lose(requestObject)
+	}
+	if ev.ResponseObject != nil {
+		ev.ResponseObject = nil
+		ev.lose(responseObject)
+	}
 }
 
 func isLevel(level string) bool {

@@ -74,6 +74,7 @@ func decodeEvent(data []byte, at Position) (*Event, *Skip) {
 	}
 	ev.At = at
 	ev.takeBodies()
+	ev.restoreDots()
 	if !isLevel(ev.Level) {
 		ev.Level = movedLevel(data, ev.Level)
 	}
