@@ -59,13 +59,6 @@ func (s *Store) ensureDays(ctx context.Context, want []time.Time) error {
 // maxDays is for how many days partitions are made in one transaction: each takes some locks of the server's.
 const maxDays = 10
 
-// daysOf are the days that a batch has rows of.
-func daysOf(b *prepared) []time.Time {
-	all := slices.Concat(table.Failures.Days(b.failures), table.Annotations.Days(b.annotations), table.Rollups.Days(b.rollups))
-	slices.SortFunc(all, time.Time.Compare)
-	return slices.CompactFunc(all, time.Time.Equal)
-}
-
 // Days ahead for which Maintain makes partitions, and how often and with what pause it tries to drop one that is in use.
 const (
 	daysAhead = 7

@@ -77,7 +77,7 @@ func schema(options ...goose.ProviderOption) migrate.Schema {
 func openSQL(url string) (*sql.DB, error) {
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
-		return nil, fmt.Errorf("reading the address of the database: %w", err)
+		return nil, addressError(url, err)
 	}
 	cfg.RuntimeParams["timezone"] = "UTC"
 	return stdlib.OpenDB(*cfg), nil

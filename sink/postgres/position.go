@@ -1,57 +1,18 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/vapshadow/vapshadow/sink"
+	"github.com/vapshadow/vapshadow/sink/internal/batch"
 	"github.com/vapshadow/vapshadow/sink/internal/table"
 )
-
-type move struct {
-	key []byte
-	sink.Move
-}
-
-type delivery struct {
-	key []byte
-	sink.Delivery
-}
-
-func prepareMoves(list []sink.Move) ([]move, error) {
-	out := make([]move, len(list))
-	for i, m := range list {
-		key := table.Digest(m.Source, m.Partition)
-		out[i] = move{key[:], m}
-	}
-	slices.SortFunc(out, func(a, b move) int { return bytes.Compare(a.key, b.key) })
-	for i := 1; i < len(out); i++ {
-		if bytes.Equal(out[i-1].key, out[i].key) {
-			return nil, fmt.Errorf("the batch moves the partition %s:%s twice", out[i].Source, out[i].Partition)
-		}
-	}
-	return out, nil
-}
-
-func prepareDeliveries(list []sink.Delivery) ([]delivery, error) {
-	out := make([]delivery, len(list))
-	for i, d := range list {
-		key := table.Digest(d.Source, d.Partition, d.Key)
-		out[i] = delivery{key[:], d}
-	}
-	slices.SortFunc(out, func(a, b delivery) int { return bytes.Compare(a.key, b.key) })
-	for i := 1; i < len(out); i++ {
-		if bytes.Equal(out[i-1].key, out[i].key) {
-			return nil, fmt.Errorf("the batch holds a delivery of %s:%s twice", out[i].Source, out[i].Partition)
-		}
-	}
-	return out, nil
-}
 
 const (
 	beginSQL = `INSERT INTO vapshadow.positions (row_key, source, partition, source_bytes, partition_bytes, generation, "offset", detail)
@@ -68,20 +29,20 @@ const (
 
 // claim locks the partitions that the batch moves and writes down its deliveries. It refuses the batch where a partition
 // is not where the batch begins, or a delivery is there already. A second writer of the same waits here for the first.
-func (p *prepared) claim(ctx context.Context, tx pgx.Tx) error {
+func claim(ctx context.Context, tx pgx.Tx, p *batch.Prepared) error {
 	var ask pgx.Batch
 	now := make(map[string]sink.PartitionMark)
-	if len(p.moves) > 0 {
-		queueBegin(&ask, p.moves)
-		ask.Queue(lockSQL, column(p.moves, func(m move) []byte { return m.key })).Query(func(rows pgx.Rows) error {
+	if len(p.Moves) > 0 {
+		queueBegin(&ask, p.Moves)
+		ask.Queue(lockSQL, column(p.Moves, func(m batch.Move) []byte { return m.Key })).Query(func(rows pgx.Rows) error {
 			return scanMarks(rows, now)
 		})
 	}
-	stored := make(map[string]bool)
-	if len(p.deliveries) > 0 {
-		ask.Queue(deliverSQL, column(p.deliveries, func(d delivery) []byte { return d.key })).Query(func(rows pgx.Rows) error {
+	fresh := make(map[string]bool)
+	if len(p.Deliveries) > 0 {
+		ask.Queue(deliverSQL, column(p.Deliveries, func(d batch.Delivery) []byte { return d.Key })).Query(func(rows pgx.Rows) error {
 			var key []byte
-			_, err := pgx.ForEachRow(rows, []any{&key}, func() error { stored[string(key)] = true; return nil })
+			_, err := pgx.ForEachRow(rows, []any{&key}, func() error { fresh[string(key)] = true; return nil })
 			return err
 		})
 	}
@@ -91,58 +52,33 @@ func (p *prepared) claim(ctx context.Context, tx pgx.Tx) error {
 	if err := tx.SendBatch(ctx, &ask).Close(); err != nil {
 		return fmt.Errorf("claiming the partitions of a batch: %w", err)
 	}
-	return p.refusal(now, stored)
-}
-
-func (p *prepared) refusal(now map[string]sink.PartitionMark, stored map[string]bool) error {
-	var moved sink.MovedError
-	for _, m := range p.moves {
-		at := now[string(m.key)]
-		if at.Mark != m.From {
-			moved.Now = append(moved.Now, sink.PartitionMark{
-				Source: m.Source, Partition: m.Partition, Mark: at.Mark, EventTime: at.EventTime,
-			})
-		}
-	}
-	if len(moved.Now) > 0 {
-		return &moved
-	}
-	var delivered sink.DeliveredError
-	for _, d := range p.deliveries {
-		if !stored[string(d.key)] {
-			delivered.Deliveries = append(delivered.Deliveries, d.Delivery)
-		}
-	}
-	if len(delivered.Deliveries) > 0 {
-		return &delivered
-	}
-	return nil
+	return p.Refusal(now, fresh)
 }
 
 // queueBegin makes the rows of partitions that a batch is the first to move.
-func queueBegin(out *pgx.Batch, moves []move) {
-	first := slices.DeleteFunc(slices.Clone(moves), func(m move) bool { return m.From != sink.Mark{} })
+func queueBegin(out *pgx.Batch, moves []batch.Move) {
+	first := slices.DeleteFunc(slices.Clone(moves), func(m batch.Move) bool { return m.From != sink.Mark{} })
 	if len(first) == 0 {
 		return
 	}
 	out.Queue(beginSQL,
-		column(first, func(m move) []byte { return m.key }),
-		column(first, func(m move) string { return table.Text(m.Source) }),
-		column(first, func(m move) string { return table.Text(m.Partition) }),
-		column(first, func(m move) []byte { return []byte(m.Source) }),
-		column(first, func(m move) []byte { return []byte(m.Partition) }))
+		column(first, func(m batch.Move) []byte { return m.Key }),
+		column(first, func(m batch.Move) string { return table.Text(m.Source) }),
+		column(first, func(m batch.Move) string { return table.Text(m.Partition) }),
+		column(first, func(m batch.Move) []byte { return []byte(m.Source) }),
+		column(first, func(m batch.Move) []byte { return []byte(m.Partition) }))
 }
 
-func queueMoves(out *pgx.Batch, moves []move) {
+func queueMoves(out *pgx.Batch, moves []batch.Move) {
 	if len(moves) == 0 {
 		return
 	}
 	out.Queue(moveSQL,
-		column(moves, func(m move) []byte { return m.key }),
-		column(moves, func(m move) int64 { return m.To.Generation }),
-		column(moves, func(m move) int64 { return m.To.Offset }),
-		column(moves, func(m move) []byte { return []byte(m.To.Detail) }),
-		column(moves, func(m move) *time.Time {
+		column(moves, func(m batch.Move) []byte { return m.Key }),
+		column(moves, func(m batch.Move) int64 { return m.To.Generation }),
+		column(moves, func(m batch.Move) int64 { return m.To.Offset }),
+		column(moves, func(m batch.Move) []byte { return []byte(m.To.Detail) }),
+		column(moves, func(m batch.Move) *time.Time {
 			if m.EventTime.IsZero() {
 				return nil
 			}
@@ -177,7 +113,7 @@ func scanMarks(rows pgx.Rows, now map[string]sink.PartitionMark) error {
 // Marks implements sink.Store. The partitions come in the order of their names.
 func (s *Store) Marks(ctx context.Context, source string) ([]sink.PartitionMark, error) {
 	rows, err := s.pool.Query(ctx, `SELECT partition_bytes, generation, "offset", detail, event_time FROM vapshadow.positions
-		WHERE source_bytes = $1 ORDER BY partition_bytes`, []byte(source))
+		WHERE source_bytes = $1`, []byte(source))
 	if err != nil {
 		return nil, fmt.Errorf("reading the positions of %s: %w", source, err)
 	}
@@ -186,10 +122,10 @@ func (s *Store) Marks(ctx context.Context, source string) ([]sink.PartitionMark,
 		return nil, fmt.Errorf("reading the positions of %s: %w", source, err)
 	}
 	out := make([]sink.PartitionMark, 0, len(now))
-	for partition, m := range now {
+	for _, partition := range slices.Sorted(maps.Keys(now)) {
+		m := now[partition]
 		m.Source, m.Partition = source, partition
 		out = append(out, m)
 	}
-	slices.SortFunc(out, func(a, b sink.PartitionMark) int { return bytes.Compare([]byte(a.Partition), []byte(b.Partition)) })
 	return out, nil
 }

@@ -32,7 +32,7 @@ var _ sink.Database = (*Store)(nil)
 func Open(ctx context.Context, url string) (*Store, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, fmt.Errorf("reading the address of the database: %w", err)
+		return nil, addressError(url, err)
 	}
 	cfg.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
