@@ -161,3 +161,6 @@ func (b *Broker) end(signal syscall.Signal) error {
 	b.process = nil
 	return nil
 }
+
+// DataDir is the folder that has one folder a partition.
+func (b *Broker) DataDir() string { return b.file("data") }

@@ -64,6 +64,7 @@ func (b *Broker) properties(o Options) []byte {
 		"broker.session.timeout.ms":        "1500",
 		"broker.heartbeat.interval.ms":     "200",
 		"log.retention.check.interval.ms":  "500",
+		"log.initial.task.delay.ms":        "500",
 		"log.cleaner.backoff.ms":           "200",
 		"log.cleaner.dedupe.buffer.size":   "4194304",
 
