@@ -215,6 +215,9 @@ func (s *scope) namespaceObject() *namespaceValues {
 // authorizer returns the values of `authorizer` and `authorizer.requestResource`.
 func (s *scope) authorizer() (user, resource ref.Val, authz *authorizer, e replay.Evidence) {
 	state, evidence := s.req.View.RBAC()
+	if because := s.userUnknown(); because != "" {
+		evidence = replay.Evidence{Level: replay.Missing, Because: because}
+	}
 	if evidence.Level == replay.Missing {
 		return types.NullValue, types.NullValue, nil, evidence
 	}
@@ -232,4 +235,14 @@ func (s *scope) authorizer() (user, resource ref.Val, authz *authorizer, e repla
 		return types.NullValue, types.NullValue, nil, replay.Evidence{Level: replay.Missing, Because: replay.NoRBAC}
 	}
 	return s.user, s.resource, s.authz, evidence
+}
+
+// userUnknown says why the user cannot be told that RBAC would be asked about; empty where it can be.
+func (s *scope) userUnknown() replay.Reason {
+	for _, u := range s.req.Unknown {
+		if u.Path[0] == "userInfo" && (len(u.Path) == 1 || u.Path[1] == "username" || u.Path[1] == "groups") {
+			return u.Because
+		}
+	}
+	return ""
 }

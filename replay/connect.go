@@ -13,6 +13,9 @@ import (
 // connectObject rebuilds the options object of a CONNECT from the URI, as the apiserver decodes it: false booleans and
 // empty strings are absent.
 func connectObject(ev *ingest.Event, kind schema.GroupVersionKind) Object {
+	if absent(ev, ingest.AbsentQuery) && ev.ObjectRef.Subresource != "proxy" {
+		return missing(NotInSource)
+	}
 	uriPath, raw := path(ev.RequestURI)
 	query, err := url.ParseQuery(raw)
 	if err != nil {

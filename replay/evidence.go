@@ -43,6 +43,8 @@ const (
 	Mutated Reason = "Mutated"
 	// Truncated: the body was cut before it reached the log.
 	Truncated Reason = "Truncated"
+	// NotInSource: the source of the event never holds it. Logs of a cloud leave out what an apiserver writes.
+	NotInSource Reason = "NotInSource"
 	// UnknownKind: neither the built-in table nor a CRD nor discovery tells the resource's kind.
 	UnknownKind Reason = "UnknownKind"
 	// NoNamespace: no snapshot of the namespace was given.

@@ -31,7 +31,7 @@ func (r *Replayer) Observe(d *Decoded) {
 	if rv, err := strconv.ParseUint(sentRevision(d), 10, 64); err == nil {
 		r.history.showed(rv, ev.StageTimestamp)
 	}
-	if _, dry, _ := options(ev, op, d.request); dry {
+	if _, dry, _ := options(ev, op, d.request); dry || !mayHaveStored(d, op) {
 		return
 	}
 	resources := r.resourcesAsOf(ev.RequestReceivedTimestamp)

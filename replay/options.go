@@ -15,6 +15,11 @@ const optionsVersion = "meta.k8s.io/v1"
 // options rebuilds the operation's options as admission sees them, and whether the request is a dry run.
 // body is the decoded request body, nil where there is none.
 func options(ev *ingest.Event, op Operation, body map[string]any) (Object, bool, []Unknown) {
+	if absent(ev, ingest.AbsentQuery) {
+		if out, unknown, ok := optionsUnknown(op, body); ok {
+			return out, false, unknown
+		}
+	}
 	_, raw := path(ev.RequestURI)
 	query, err := url.ParseQuery(raw)
 	if err != nil {

@@ -31,7 +31,7 @@ func patchTypes(d *Decoded, custom bool) []patchType {
 	switch raw := bytes.TrimSpace(d.Event.RequestObject); {
 	case len(raw) > 0 && raw[0] == '[':
 		return []patchType{jsonPatch}
-	case body == nil:
+	case body == nil || absent(d.Event, ingest.AbsentQuery):
 		return nil
 	}
 	query := queryOf(d.Event)

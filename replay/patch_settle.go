@@ -3,12 +3,14 @@ package replay
 import (
 	"reflect"
 	"slices"
+
+	"github.com/vapshadow/vapshadow/ingest"
 )
 
 // applied is the object that a server-side apply made.
 func applied(d *Decoded, req *Request, because Reason) Object {
 	kind := patchable(req)
-	if kind == nil || req.SubResource != "" || d.request == nil {
+	if kind == nil || req.SubResource != "" || d.request == nil || absent(d.Event, ingest.AbsentQuery) {
 		return missing(because)
 	}
 	object, ok := kind.apply(Object{}, d.request, queryOf(d.Event).Get("fieldManager"), "", because)

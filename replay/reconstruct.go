@@ -23,6 +23,7 @@ func (r *Replayer) Requests(d *Decoded) []*Request {
 		r.create(d, base)
 	case d.Operation == Update:
 		r.update(d, base)
+		r.orCreate(d, base)
 	case d.Operation == Delete:
 		r.delete(d, base)
 	}
@@ -48,6 +49,7 @@ func (r *Replayer) base(d *Decoded) *Request {
 	req.View = r.View(req.Received, req.Completed)
 	req.Kind = kindOf(req.View.resources, req.Resource, req.SubResource, d.response)
 	req.Options, req.DryRun, req.Unknown = options(ev, d.Operation, d.request)
+	req.Unknown = append(req.Unknown, userUnknown(ev)...)
 	if req.Name == "" && d.Operation == Create {
 		req.Name = createdName(d)
 		if req.Name == "" {
@@ -72,10 +74,11 @@ func createdName(d *Decoded) string {
 	return stringAt(metadataOf(d.request), "name")
 }
 
-// truncated says whether an audit backend took the bodies off an event that was too large for it.
+// truncated says whether an audit backend, or what stands behind it, took the bodies off an event that was too large for
+// it.
 // https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/
 func truncated(ev *ingest.Event) bool {
-	return ev.Annotations["audit.k8s.io/truncated"] == "true"
+	return ev.Annotations["audit.k8s.io/truncated"] == "true" || absent(ev, ingest.AbsentRequest) || absent(ev, ingest.AbsentResponse)
 }
 
 // noBody says why an event shows no object.

@@ -156,6 +156,7 @@ type Decoded struct {
 func Decode(ev *ingest.Event) *Decoded {
 	d := &Decoded{Event: ev}
 	d.Operation, d.NotAdmission = classify(ev)
+	receivedAtLeast(ev, d.Operation)
 	if d.Operation != "" || d.NotAdmission == Excluded {
 		d.request, d.response = decodeBody(ev.RequestObject), decodeBody(ev.ResponseObject)
 	}

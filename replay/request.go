@@ -23,8 +23,8 @@ type Request struct {
 	Event *ingest.Event
 
 	Operation Operation
-	// OrCreate: the request failed, and whether it would have made the object or changed it is not known. Operation is
-	// Update.
+	// OrCreate: whether the request made the object (or would have, had it not failed) or changed it is not known.
+	// Operation is Update.
 	OrCreate    bool
 	Resource    schema.GroupVersionResource
 	SubResource string
