@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"math/bits"
+
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
@@ -20,6 +22,17 @@ const (
 	readsAuthorizer
 )
 
+// inputLevels say how well each input is known; empty where nobody asked.
+type inputLevels [6]replay.Level
+
+func (l *inputLevels) set(input inputSet, level replay.Level) {
+	l[bits.TrailingZeros8(uint8(input))] = level
+}
+
+func (l *inputLevels) of(input inputSet) replay.Level {
+	return l[bits.TrailingZeros8(uint8(input))]
+}
+
 // unknownInput is a part of the inputs that is not known.
 type unknownInput struct {
 	input   inputSet
@@ -37,7 +50,9 @@ func (u unknownInput) pattern() *interpreter.AttributePattern {
 
 // activation resolves the variables of an expression.
 type activation struct {
-	object, oldObject, params, request, namespace ref.Val
+	run       *run
+	request   ref.Val
+	namespace namespacePart
 	// authorizer and requestResource are nil where an expression may not use them.
 	authorizer, requestResource ref.Val
 	variables                   func() ref.Val
@@ -47,8 +62,6 @@ type activation struct {
 	patterns []*interpreter.AttributePattern
 	// read collects the inputs that were looked at.
 	read inputSet
-	// trace is nil where nobody asks how an evaluation came about.
-	trace *evaluationTrace
 }
 
 // ResolveName implements interpreter.Activation.
@@ -56,19 +69,19 @@ func (a *activation) ResolveName(name string) (any, bool) {
 	switch name {
 	case plugincel.ObjectVarName:
 		a.read |= readsObject
-		return a.object, true
+		return a.run.objects.object.get(), true
 	case plugincel.OldObjectVarName:
 		a.read |= readsOldObject
-		return a.oldObject, true
+		return a.run.objects.oldObject.get(), true
 	case plugincel.ParamsVarName:
 		a.read |= readsParams
-		return a.params, true
+		return a.run.params, true
 	case plugincel.RequestVarName:
 		a.read |= readsRequest
 		return a.request, true
 	case plugincel.NamespaceVarName:
 		a.read |= readsNamespace
-		return a.namespace, true
+		return a.run.ns.part(a.namespace, a.run.engine.minor), true
 	case plugincel.AuthorizerVarName:
 		a.read |= readsAuthorizer
 		return a.authorizer, a.authorizer != nil

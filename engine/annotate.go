@@ -27,9 +27,10 @@ func (r *run) annotate() {
 	if len(r.policy.annotations) == 0 {
 		return
 	}
-	act := r.activation(r.matched, r.ns.whole, false)
+	act := r.activation(r.matched, wholeNamespace, false)
 	defer r.done(act)
 	p := newPhase(r.policy, act, nil, celconfig.RuntimeCELCostBudget)
+	r.further = true
 	for _, a := range r.policy.annotations {
 		o, err := p.eval(a.expression)
 		if err != nil {

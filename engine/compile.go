@@ -29,6 +29,8 @@ type compiled struct {
 	failClosed  bool
 	// read are the inputs that any of the expressions names.
 	read inputSet
+	// recallable is what results are remembered by; nil where they are not.
+	recallable *recallable
 }
 
 type compiledBinding struct {
@@ -51,7 +53,7 @@ type validation struct {
 
 // compile compiles each expression of a policy once. Expressions that do not compile are kept: the apiserver accepted
 // the policy, and reports the error when it comes to them.
-func (c *compiled) compile(envs *environments) error {
+func (c *compiled) compile(envs *environments, m *memory) error {
 	policy := c.policy
 	c.constraints = newCriteria(policy.Spec.MatchConstraints)
 	c.failClosed = policy.Spec.FailurePolicy == nil || *policy.Spec.FailurePolicy == admissionv1.Fail
@@ -81,6 +83,7 @@ func (c *compiled) compile(envs *environments) error {
 	}
 	err = c.compileMessages(envs, hasParams)
 	c.findInputs()
+	c.findPlaces(m)
 	return err
 }
 

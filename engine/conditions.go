@@ -13,7 +13,7 @@ func (r *run) matchConditions() bool {
 	if len(r.policy.matchConditions) == 0 {
 		return true
 	}
-	act := r.activation(r.own, nil, true)
+	act := r.activation(r.own, noNamespace, true)
 	defer r.done(act)
 	p := newPhase(r.policy, act, r.authz, celconfig.RuntimeCELCostBudgetMatchConditions)
 	var errs []error

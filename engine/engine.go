@@ -30,6 +30,7 @@ type Engine struct {
 	minor    int
 	unbound  bool
 	envs     *environments
+	memory   *memory
 	policies []*compiled // those that are bound, by name
 	rbac     *snapshots
 	// hashes are those of params, and texts those of the policies and bindings that are evaluated.
@@ -55,7 +56,7 @@ func New(cfg Config) (*Engine, error) {
 		return nil, fmt.Errorf("no Kubernetes 1.%d: known are 1.%d to 1.%d", cfg.Minor, OldestMinor, NewestMinor)
 	}
 	e := &Engine{
-		minor: cfg.Minor, unbound: cfg.Unbound, envs: newEnvironments(cfg.Minor), rbac: &snapshots{minor: cfg.Minor},
+		minor: cfg.Minor, unbound: cfg.Unbound, envs: newEnvironments(cfg.Minor), memory: newMemory(), rbac: &snapshots{minor: cfg.Minor},
 		hashes:   &paramsHashes{},
 		hidden:   map[string]bool{},
 		all:      map[string]*admissionv1.ValidatingAdmissionPolicy{},
@@ -128,7 +129,7 @@ func (e *Engine) compile(policies []*compiled) error {
 	for range min(runtime.GOMAXPROCS(0), len(policies)) {
 		workers.Go(func() {
 			for i := range next {
-				if err := policies[i].compile(e.envs); err != nil {
+				if err := policies[i].compile(e.envs, e.memory); err != nil {
 					errs[i] = fmt.Errorf("compiling policy %s: %w", policies[i].policy.Name, err)
 				}
 			}

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/cel-go/common/types"
-
 	"github.com/vapshadow/vapshadow/replay"
 )
 
@@ -106,11 +104,12 @@ func explainInputs(s *scope) []ExplainedInput {
 		}
 	}
 	ns := s.namespaceObject()
+	ns.known(s.engine.minor)
 	namespace := ExplainedInput{Input: "namespaceObject", Level: ns.evidence.Level, Because: ns.evidence.Because, Unknown: explainUnknown(ns.unknown)}
 	if ns.absent {
 		namespace.Level, namespace.Because = replay.Missing, replay.NoNamespace
 	}
-	namespace.Null = !ns.absent && namespace.Level != replay.Missing && ns.fields == types.NullValue
+	namespace.Null = !ns.absent && namespace.Level != replay.Missing && ns.null()
 	_, rbac := req.View.RBAC()
 	return []ExplainedInput{object, explainObject("oldObject", req.OldObject), options, name, namespace,
 		{Input: "authorizer", Level: rbac.Level, Because: rbac.Because}}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -29,22 +30,49 @@ var builtin = func() *runtime.Scheme {
 	return s
 }()
 
-// celValue makes the CEL value of a JSON object: a view of its Go struct where the apiserver has one, else a map.
-func celValue(minor int, content map[string]any, kind schema.GroupVersionKind) (ref.Val, error) {
+// goTypes are the Go structs of the built-in kinds.
+var goTypes = builtin.AllKnownTypes()
+
+// input is an object as CEL is shown it. Its value is made when it is first read.
+type input struct {
+	value ref.Val
+	make  func() ref.Val
+}
+
+func (i *input) get() ref.Val {
+	if i.value == nil {
+		i.value, i.make = i.make(), nil
+	}
+	return i.value
+}
+
+// celInput makes the CEL value of a JSON object: a view of its Go struct where the apiserver has one, else a map. An
+// object that its struct does not take is an error.
+func celInput(minor int, content map[string]any, kind schema.GroupVersionKind) (input, error) {
 	if content == nil {
-		return types.NullValue, nil
+		return input{value: types.NullValue}, nil
 	}
-	if minor < typedMinor || !builtin.Recognizes(kind) {
-		return value.OfJSON(content), nil
+	t := goTypes[kind]
+	if minor < typedMinor || t == nil {
+		return input{value: value.OfJSON(content)}, nil
 	}
-	object, err := builtin.New(kind)
-	if err != nil {
-		return nil, err
+	if value.Fits(content, t) {
+		return input{make: func() ref.Val { return typedValue(content, t) }}, nil
 	}
+	object := reflect.New(t).Interface()
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, object); err != nil {
-		return nil, fmt.Errorf("reading a %s: %w", kind.Kind, err)
+		return input{}, fmt.Errorf("reading a %s: %w", kind.Kind, err)
 	}
-	return value.OfStruct(object), nil
+	return input{value: value.OfStruct(object)}, nil
+}
+
+// typedValue makes the view of the Go struct of an object that is known to fit it.
+func typedValue(content map[string]any, t reflect.Type) ref.Val {
+	object := reflect.New(t).Interface()
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, object); err != nil {
+		return types.WrapErr(fmt.Errorf("reading a %s: %w", t.Name(), err))
+	}
+	return value.OfStruct(object)
 }
 
 // structValue makes the CEL value of a Go struct that the apiserver makes itself: the request, the namespace.
@@ -100,8 +128,8 @@ func operationOptions(req *replay.Request) runtime.Object {
 	return options
 }
 
-// namespaceFields is the part of a Namespace that policies are shown.
-func namespaceFields(ns *corev1.Namespace) *corev1.Namespace {
+// shownFields is the part of a Namespace that policies are shown.
+func shownFields(ns *corev1.Namespace) *corev1.Namespace {
 	return &corev1.Namespace{
 		Status: ns.Status, Spec: ns.Spec,
 		ObjectMeta: metav1.ObjectMeta{

@@ -36,7 +36,7 @@ type phase struct {
 }
 
 func newPhase(c *compiled, act *activation, authz *authorizer, budget int64) *phase {
-	p := &phase{policy: c, act: act, authz: authz, remaining: budget, trace: act.trace.phase(budget)}
+	p := &phase{policy: c, act: act, authz: authz, remaining: budget, trace: act.run.trace.phase(budget)}
 	act.variables = p.variables
 	return p
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -19,8 +18,10 @@ type run struct {
 	*scope
 	policy *compiled
 
-	objects *objects
-	params  ref.Val
+	as         target
+	objects    *objects
+	paramsFrom *replay.Object
+	params     ref.Val
 	// own is `request` as match conditions see it, matched as validations do.
 	own, matched ref.Val
 	ns           *namespaceValues
@@ -29,7 +30,11 @@ type run struct {
 
 	// unknown are all the parts of the inputs that are not known.
 	unknown []unknownInput
-	levels  map[inputSet]replay.Level
+	levels  inputLevels
+	// read are the inputs that were looked at.
+	read inputSet
+	// further is set when a message or an audit annotation is evaluated.
+	further bool
 	out     Evaluation
 	// trace is nil where nobody asks how the evaluation came about.
 	trace *evaluationTrace
@@ -38,53 +43,53 @@ type run struct {
 // evaluate runs the match conditions, the validations with their messages, and the audit annotations, each with inputs
 // and a budget of their own, as the apiserver does.
 func (s *scope) evaluate(c *compiled, b *compiledBinding, as target, params *replay.Object, level replay.Level) Evaluation {
-	r := &run{scope: s, policy: c, out: c.evaluation(b), params: types.NullValue}
+	r := &run{scope: s, policy: c, as: as, paramsFrom: params, out: c.evaluation(b), params: types.NullValue}
 	r.out.Params, r.out.ParamsHash, r.out.Evidence = nameOf(params), s.engine.hashes.of(params), replay.Weaker(replay.Exact, level)
 	r.trace = s.trace.evaluation(r, params)
-	if because, on := r.prepare(as, params); because != "" {
-		u := c.undecided(b, because, on)
-		u.Params, u.ParamsHash = r.out.Params, r.out.ParamsHash
-		return u
+	if because, on := r.prepare(); because != "" {
+		return r.undecided(b, because, on)
 	}
-	if r.matchConditions() && r.validate() {
-		r.annotate()
+	keys := r.keys()
+	if known := keys.find(); known != nil {
+		r.recall(known)
+	} else {
+		if because, on := r.prepareValues(); because != "" {
+			return r.undecided(b, because, on)
+		}
+		if r.matchConditions() && r.validate() {
+			r.annotate()
+		}
+		keys.keep()
 	}
+	r.weigh()
 	r.out.settle()
 	return r.out
 }
 
-// prepare makes the inputs of an evaluation. Where the evaluation as a whole cannot be known, it says why.
-func (r *run) prepare(as target, params *replay.Object) (because replay.Reason, on string) {
-	r.levels = map[inputSet]replay.Level{}
-	maps.Copy(r.levels, r.scope.levels)
-	r.unknown = append(r.unknown, r.scope.unknown...)
-	r.objects = &objects{object: types.NullValue, oldObject: types.NullValue}
+func (r *run) undecided(b *compiledBinding, because replay.Reason, on string) Evaluation {
+	u := r.policy.undecided(b, because, on)
+	u.Params, u.ParamsHash = r.out.Params, r.out.ParamsHash
+	return u
+}
+
+// prepare finds out what of the inputs is not known. Where the evaluation as a whole cannot be known, it says why.
+func (r *run) prepare() (because replay.Reason, on string) {
+	r.levels = r.scope.levels
+	r.unknown = r.scope.unknown
+	r.objects = &noObjects
 	if r.policy.reads(readsObject | readsOldObject) {
-		r.objects = r.in(as.kind)
-		r.unknown = append(r.unknown, r.objects.missing...)
+		r.objects = r.in(r.as.kind)
+		r.unknown = append(slices.Clip(r.unknown), r.objects.missing...)
 	}
-	if r.policy.reads(readsRequest) {
-		var err error
-		if r.matched, err = r.request(as); err != nil {
-			return replay.NotStored, "request"
-		}
-		if r.own, err = r.request(target{resource: r.req.Resource, kind: as.kind}); err != nil {
-			return replay.NotStored, "request"
-		}
-	}
-	if because := r.prepareParams(params); because != "" {
+	if because := r.prepareParams(r.paramsFrom); because != "" {
 		return because, "params"
 	}
 	r.ns = r.namespaceObject()
 	if r.ns.absent {
 		return replay.NoNamespace, "namespaceObject"
 	}
-	r.levels[readsNamespace] = r.ns.evidence.Level
-	if r.ns.evidence.Level == replay.Missing {
-		r.add(readsNamespace, r.ns.evidence.Because, "namespaceObject")
-	}
-	for _, u := range r.ns.unknown {
-		r.add(readsNamespace, u.Because, append([]string{"namespaceObject"}, u.Path...)...)
+	if r.policy.reads(readsNamespace) {
+		r.prepareNamespace()
 	}
 	if r.policy.reads(readsAuthorizer) {
 		r.prepareAuthorizer()
@@ -92,8 +97,36 @@ func (r *run) prepare(as target, params *replay.Object) (because replay.Reason, 
 	return "", ""
 }
 
+func (r *run) prepareNamespace() {
+	evidence := r.ns.known(r.engine.minor)
+	r.levels.set(readsNamespace, evidence.Level)
+	if evidence.Level == replay.Missing {
+		r.add(readsNamespace, evidence.Because, "namespaceObject")
+	}
+	for _, u := range r.ns.unknown {
+		r.add(readsNamespace, u.Because, append([]string{"namespaceObject"}, u.Path...)...)
+	}
+}
+
+// prepareValues makes the CEL values that are not made on the way.
+func (r *run) prepareValues() (because replay.Reason, on string) {
+	if !r.policy.reads(readsRequest) {
+		return "", ""
+	}
+	var err error
+	if r.matched, err = r.request(r.as); err != nil {
+		return replay.NotStored, "request"
+	}
+	if len(r.policy.matchConditions) > 0 {
+		if r.own, err = r.request(target{resource: r.req.Resource, kind: r.as.kind}); err != nil {
+			return replay.NotStored, "request"
+		}
+	}
+	return "", ""
+}
+
 func (r *run) add(input inputSet, because replay.Reason, path ...string) {
-	r.unknown = append(r.unknown, unknownInput{input: input, path: path, because: because})
+	r.unknown = append(slices.Clip(r.unknown), unknownInput{input: input, path: path, because: because})
 }
 
 func (r *run) prepareParams(params *replay.Object) replay.Reason {
@@ -114,7 +147,7 @@ func (r *run) prepareParams(params *replay.Object) replay.Reason {
 	}
 	// Params are shown as JSON-like maps in every version of Kubernetes.
 	r.params = value.OfJSON(content)
-	r.levels[readsParams] = params.Level
+	r.levels.set(readsParams, params.Level)
 	for _, u := range params.Unknown {
 		r.add(readsParams, u.Because, append([]string{"params"}, u.Path...)...)
 	}
@@ -124,30 +157,28 @@ func (r *run) prepareParams(params *replay.Object) replay.Reason {
 func (r *run) prepareAuthorizer() {
 	var evidence replay.Evidence
 	r.user, r.check, r.authz, evidence = r.authorizer()
-	r.levels[readsAuthorizer] = evidence.Level
+	r.levels.set(readsAuthorizer, evidence.Level)
 	if evidence.Level == replay.Missing {
 		r.add(readsAuthorizer, evidence.Because, "authorizer")
 		r.add(readsAuthorizer, evidence.Because, "authorizer.requestResource")
 	}
 }
 
-// activation makes the variables of a phase. Messages and audit annotations have no authorizer. The namespace is nil for
-// match conditions, which see none, not even one that is not known.
-func (r *run) activation(request, namespace ref.Val, withAuthorizer bool) *activation {
+// activation makes the variables of a phase. Messages and audit annotations have no authorizer, and match conditions no
+// namespace, not even one that is not known.
+func (r *run) activation(request ref.Val, namespace namespacePart, withAuthorizer bool) *activation {
 	known := r.policy.read
-	if namespace == nil {
-		namespace = types.NullValue
+	if namespace == noNamespace {
 		known &^= readsNamespace
 	}
-	a := &activation{object: r.objects.object, oldObject: r.objects.oldObject, params: r.params, request: request, namespace: namespace, trace: r.trace}
+	a := &activation{run: r, request: request, namespace: namespace}
 	if withAuthorizer {
 		a.authorizer, a.requestResource = r.user, r.check
-	}
-	if !withAuthorizer {
+	} else {
 		known &^= readsAuthorizer
 	}
 	for _, u := range r.unknown {
-		if u.input&known != 0 && (namespace != r.ns.fields || !hiddenOfNamespace(u.path)) {
+		if u.input&known != 0 && (namespace != namespaceFields || !hiddenOfNamespace(u.path)) {
 			a.unknown |= u.input
 			if !slices.Contains(u.path, replay.EachElement) {
 				a.patterns = append(a.patterns, u.pattern())
@@ -162,10 +193,13 @@ func hiddenOfNamespace(path []string) bool {
 	return len(path) == 3 && path[0] == "namespaceObject" && path[1] == "metadata" && (path[2] == "managedFields" || path[2] == "ownerReferences")
 }
 
-// done takes what a phase looked at into the evaluation's evidence.
-func (r *run) done(a *activation) {
+// done takes note of what a phase looked at.
+func (r *run) done(a *activation) { r.read |= a.read }
+
+// weigh takes what was looked at into the evaluation's evidence.
+func (r *run) weigh() {
 	for input := readsObject; input <= readsAuthorizer; input <<= 1 {
-		if level, ok := r.levels[input]; ok && a.read&input != 0 && level != replay.Missing {
+		if level := r.levels.of(input); r.read&input != 0 && level != "" && level != replay.Missing {
 			r.out.Evidence = replay.Weaker(r.out.Evidence, level)
 		}
 	}

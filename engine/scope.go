@@ -1,13 +1,10 @@
 package engine
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/cel/library"
 
@@ -32,32 +29,37 @@ type scope struct {
 
 	// unknown are the parts of object, oldObject and request that are not known.
 	unknown []unknownInput
-	levels  map[inputSet]replay.Level
+	levels  inputLevels
 	// trace is nil where nobody asks how the evaluations came about.
 	trace *trace
+
+	// digests are those of the places of the memory, by their number; asOf is that of asTarget.
+	places   []place
+	digests  []placeDigest
+	asOf     digest
+	asTarget target
+	asKnown  bool
 }
 
 // objects are object and oldObject in one version of their kind.
 type objects struct {
-	object, oldObject ref.Val
+	object, oldObject input
 	// missing is why they cannot be had in that version.
 	missing []unknownInput
+	// converted: the request has them in another version.
+	converted bool
 }
 
-type namespaceValues struct {
-	// fields is what expressions are shown, whole what audit annotations are.
-	fields, whole ref.Val
-	evidence      replay.Evidence
-	unknown       []replay.Unknown
-	absent        bool
-}
+var noObjects = objects{object: input{value: types.NullValue}, oldObject: input{value: types.NullValue}}
 
 func newScope(e *Engine, req *replay.Request) *scope {
 	s := &scope{
 		engine: e, req: req,
 		objects: map[schema.GroupVersionKind]*objects{}, requests: map[target]ref.Val{},
-		levels: map[inputSet]replay.Level{readsObject: req.Object.Level, readsOldObject: req.OldObject.Level, readsRequest: replay.Exact},
 	}
+	s.levels.set(readsObject, req.Object.Level)
+	s.levels.set(readsOldObject, req.OldObject.Level)
+	s.levels.set(readsRequest, replay.Exact)
 	s.addObject(readsObject, "object", req.Object)
 	s.addObject(readsOldObject, "oldObject", req.OldObject)
 	for _, u := range req.Unknown {
@@ -92,18 +94,29 @@ func (s *scope) in(kind schema.GroupVersionKind) *objects {
 	if o := s.objects[kind]; o != nil {
 		return o
 	}
-	o := &objects{}
+	o := &objects{converted: converted(s.req.Object, kind) || converted(s.req.OldObject, kind)}
 	var because replay.Reason
-	o.object, because = s.value("object", s.req.Object, kind, s.decoded())
+	o.object, because = s.input("object", s.req.Object, kind, s.decoded())
 	if because != "" {
 		o.missing = append(o.missing, unknownInput{input: readsObject, path: []string{"object"}, because: because})
 	}
-	o.oldObject, because = s.value("oldObject", s.req.OldObject, kind, false)
+	o.oldObject, because = s.input("oldObject", s.req.OldObject, kind, false)
 	if because != "" {
 		o.missing = append(o.missing, unknownInput{input: readsOldObject, path: []string{"oldObject"}, because: because})
 	}
 	s.objects[kind] = o
 	return o
+}
+
+// converted says whether an object has to be converted to be of a kind.
+func converted(o replay.Object, to schema.GroupVersionKind) bool {
+	return o.Content != nil && gvkOf(o.Content) != to
+}
+
+func gvkOf(content map[string]any) schema.GroupVersionKind {
+	version, _ := content["apiVersion"].(string)
+	name, _ := content["kind"].(string)
+	return schema.FromAPIVersionAndKind(version, name)
 }
 
 // decoded says whether the apiserver decoded the object from the version that the request names.
@@ -113,33 +126,33 @@ func (s *scope) decoded() bool {
 	return writes && s.req.SubResource == "" && version == s.req.Kind.GroupVersion().String()
 }
 
-// value makes the CEL value of an object in a version of its kind, or says why it cannot.
-func (s *scope) value(variable string, o replay.Object, kind schema.GroupVersionKind, decoded bool) (ref.Val, replay.Reason) {
+// input makes the CEL value of an object in a version of its kind, or says why it cannot.
+func (s *scope) input(variable string, o replay.Object, kind schema.GroupVersionKind, decoded bool) (input, replay.Reason) {
+	null := input{value: types.NullValue}
 	if o.Content == nil {
-		return types.NullValue, ""
+		return null, ""
 	}
 	content := o.Content
-	version, _ := content["apiVersion"].(string)
-	name, _ := content["kind"].(string)
-	if from := schema.FromAPIVersionAndKind(version, name); from != kind {
+	if converted(o, kind) {
 		if because := unconvertible(o); because != "" {
-			return types.NullValue, because
+			return null, because
 		}
 		strategy, custom := s.req.View.Resources().Custom(s.req.Resource)
 		converted, err := convert.Converter{Minor: s.engine.minor, Decoded: decoded}.Convert(content, kind, custom, strategy)
 		if err != nil {
-			return types.NullValue, replay.NoConversion
+			return null, replay.NoConversion
 		}
 		content = converted
 	}
-	v, err := celValue(s.engine.minor, content, kind)
+	in, err := celInput(s.engine.minor, content, kind)
 	if err != nil {
-		return types.NullValue, replay.NoConversion
+		return null, replay.NoConversion
 	}
 	if holes := holesOf(variable, o); len(holes) > 0 {
-		v = value.WithHoles(v, holes)
+		whole := in
+		in = input{make: func() ref.Val { return value.WithHoles(whole.get(), holes) }}
 	}
-	return v, ""
+	return in, ""
 }
 
 // unconvertible says why an object cannot be had in another version, if parts of it are not known that a conversion
@@ -175,41 +188,6 @@ func (s *scope) request(as target) (ref.Val, error) {
 		s.requests[as] = v
 	}
 	return v, err
-}
-
-// namespaceObject makes the values of the request's Namespace; null for cluster-scoped objects and Namespaces.
-func (s *scope) namespaceObject() *namespaceValues {
-	if s.namespace != nil {
-		return s.namespace
-	}
-	n := &namespaceValues{fields: types.NullValue, whole: types.NullValue, evidence: replay.Evidence{Level: replay.Exact}}
-	s.namespace = n
-	if s.req.Namespace == "" || s.req.Kind == (schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}) {
-		return n
-	}
-	object := s.req.View.Namespace(s.req.Namespace)
-	n.evidence, n.unknown = object.Evidence, object.Unknown
-	switch {
-	case object.Level == replay.Missing:
-		return n
-	case object.Content == nil:
-		n.absent = true
-		return n
-	}
-	var ns corev1.Namespace
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Content, &ns); err != nil {
-		n.evidence = replay.Evidence{Level: replay.Missing, Because: replay.NoNamespace}
-		return n
-	}
-	ns.TypeMeta.Kind, ns.TypeMeta.APIVersion = "", ""
-	fields, fieldsErr := structValue(s.engine.minor, namespaceFields(&ns))
-	whole, wholeErr := structValue(s.engine.minor, &ns)
-	if errors.Join(fieldsErr, wholeErr) != nil {
-		n.evidence = replay.Evidence{Level: replay.Missing, Because: replay.NoNamespace}
-		return n
-	}
-	n.fields, n.whole = fields, whole
-	return n
 }
 
 // authorizer returns the values of `authorizer` and `authorizer.requestResource`.

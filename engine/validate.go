@@ -17,7 +17,7 @@ func isBudget(err error) bool {
 // validate evaluates the validations, and the messages of those that fail. It is false where the budget did not suffice,
 // upon which the apiserver does not look at the audit annotations.
 func (r *run) validate() bool {
-	act := r.activation(r.matched, r.ns.fields, true)
+	act := r.activation(r.matched, namespaceFields, true)
 	defer r.done(act)
 	p := newPhase(r.policy, act, r.authz, celconfig.RuntimeCELCostBudget)
 	outcomes := make([]outcome, len(r.policy.validations))
@@ -90,7 +90,7 @@ func (r *run) messagesFor(outcomes []outcome, p *phase) ([]outcome, error) {
 	if r.policy.messages == nil {
 		return out, nil
 	}
-	act := r.activation(r.matched, r.ns.fields, false)
+	act := r.activation(r.matched, namespaceFields, false)
 	defer r.done(act)
 	q := newPhase(r.policy, act, nil, p.remaining)
 	q.uncertain = p.uncertain
@@ -100,6 +100,7 @@ func (r *run) messagesFor(outcomes []outcome, p *phase) ([]outcome, error) {
 		if m == nil || roomy && !failed {
 			continue
 		}
+		r.further = true
 		o, err := q.eval(m)
 		if err != nil {
 			return out, err

@@ -1,0 +1,340 @@
+package engine
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/vapshadow/vapshadow/replay"
+)
+
+// recallable is what a policy's results are remembered by.
+type recallable struct {
+	// id tells policies apart.
+	id digest
+	// core are the places that match conditions and validations read, further those that messages and audit annotations
+	// read beyond. No place is in both.
+	core, further []int32
+}
+
+// findPlaces makes the policy recallable.
+func (c *compiled) findPlaces(m *memory) {
+	var core, further []*expression
+	for _, n := range c.matchConditions {
+		core = append(core, n.expression)
+	}
+	for _, v := range c.validations {
+		core = append(core, v.expression)
+	}
+	further = append(further, c.messages...)
+	for _, a := range c.annotations {
+		further = append(further, a.expression)
+	}
+	r := &recallable{id: digestNumber(tagOther, others.Add(1))}
+	inCore := c.placesOf(core)
+	for _, p := range inCore {
+		r.core = append(r.core, m.places.of(p))
+	}
+	for key, p := range c.placesOf(further) {
+		if _, ok := inCore[key]; !ok {
+			r.further = append(r.further, m.places.of(p))
+		}
+	}
+	slices.Sort(r.core)
+	slices.Sort(r.further)
+	c.recallable = r
+}
+
+// keys are those under which the result of a run is remembered.
+type keys struct {
+	run *run
+	// core is the key by the places of match conditions and validations; nil where one of those is not known.
+	core, whole *digest
+}
+
+// keys makes the first key of a run.
+func (r *run) keys() keys {
+	k := keys{run: r}
+	c := r.policy.recallable
+	if c == nil || r.trace != nil || r.objects.converted || len(r.objects.missing) > 0 || r.convertedParams() {
+		return k
+	}
+	if key, ok := r.digest(c.id.and(r.asDigest(r.as)).and(r.doubts()), c.core); ok {
+		k.core = &key
+	}
+	return k
+}
+
+// find returns what is remembered; nil where nothing is.
+func (k *keys) find() *remembered {
+	if k.core == nil {
+		return nil
+	}
+	m := k.run.engine.memory
+	known := m.get(*k.core)
+	if known == nil || !known.elsewhere {
+		return known
+	}
+	if !k.further() {
+		return nil
+	}
+	return m.get(*k.whole)
+}
+
+// further makes the second key; it is false where a place is not known.
+func (k *keys) further() bool {
+	if k.whole != nil {
+		return true
+	}
+	key, ok := k.run.digest(k.core.and(digestNumber(tagOther, 0)), k.run.policy.recallable.further)
+	if ok {
+		k.whole = &key
+	}
+	return ok
+}
+
+var elsewhere = &remembered{elsewhere: true}
+
+// keep remembers what the run came to, before the binding's actions have their effect. What is not known is not
+// remembered: it hangs on more than values.
+func (k *keys) keep() {
+	r := k.run
+	if k.core == nil || !r.decided() {
+		return
+	}
+	m := r.engine.memory
+	key := k.core
+	if r.further {
+		m.put(*k.core, elsewhere)
+		if !k.further() {
+			return
+		}
+		key = k.whole
+	}
+	m.put(*key, &remembered{
+		result: r.out.Result, verdicts: r.out.Verdicts, annotations: r.out.annotations,
+		blocksAnyway: r.out.BlocksAnyway, annotationError: r.out.AnnotationError, read: r.read,
+	})
+}
+
+// decided says whether nothing of the result is unknown.
+func (r *run) decided() bool {
+	e := &r.out
+	unknown := func(v Verdict) bool { return v.Result == Unknown }
+	return e.Result != Unknown && e.Because == "" && e.Unknown == nil && !slices.ContainsFunc(e.Verdicts, unknown)
+}
+
+// recall makes the run come to what is remembered.
+func (r *run) recall(known *remembered) {
+	r.out.Result, r.out.Verdicts, r.out.annotations = known.result, slices.Clip(known.verdicts), known.annotations
+	r.out.BlocksAnyway, r.out.AnnotationError = known.blocksAnyway, known.annotationError
+	r.read = known.read
+}
+
+// convertedParams says whether the params had to be converted.
+func (r *run) convertedParams() bool {
+	if r.paramsFrom == nil || !r.policy.reads(readsParams) {
+		return false
+	}
+	version, _ := r.paramsFrom.Content["apiVersion"].(string)
+	return version != r.policy.policy.Spec.ParamKind.APIVersion
+}
+
+// doubts is the digest of which inputs are known in part: those are evaluated by another program.
+func (r *run) doubts() digest {
+	var any, shown inputSet
+	for _, u := range r.unknown {
+		any |= u.input
+		if !hiddenOfNamespace(u.path) {
+			shown |= u.input
+		}
+	}
+	return digestNumber(tagInt, uint64(any)<<8|uint64(shown))
+}
+
+// digest goes on with the digests of what is at some places. It is false where that is not known.
+func (r *run) digest(d digest, places []int32) (digest, bool) {
+	for _, n := range places {
+		at, ok := r.at(n)
+		if !ok {
+			return d, false
+		}
+		d = d.and(at)
+	}
+	return d, true
+}
+
+// at is the digest of what is at a place. That of the params differs from run to run, others are made once a request.
+func (r *run) at(n int32) (digest, bool) {
+	if int(n) >= len(r.digests) {
+		list := r.engine.memory.places.all()
+		r.places = list
+		r.digests = append(r.digests, make([]placeDigest, len(list)-len(r.digests))...)
+	}
+	p, known := &r.places[n], &r.digests[n]
+	if p.input == readsParams {
+		return r.inputDigest(n, p, r.paramsContent(), nil), !r.hides(p)
+	}
+	if !known.made {
+		*known = placeDigest{digest: r.placeDigest(n, p), made: true, unknown: r.hides(p)}
+	}
+	return known.digest, !known.unknown
+}
+
+// placeDigest is the digest of what is at a place of one of the inputs that a request has once.
+type placeDigest struct {
+	digest        digest
+	made, unknown bool
+}
+
+func (r *run) paramsContent() map[string]any {
+	if r.paramsFrom == nil {
+		return nil
+	}
+	return r.paramsFrom.Content
+}
+
+func (r *run) placeDigest(n int32, p *place) digest {
+	switch p.input {
+	case readsObject:
+		return r.inputDigest(n, p, r.req.Object.Content, r.goType())
+	case readsOldObject:
+		return r.inputDigest(n, p, r.req.OldObject.Content, r.goType())
+	case readsNamespace:
+		return r.inputDigest(n, p, r.ns.content, namespaceType)
+	case readsAuthorizer:
+		return authorizerDigest(r.req, p)
+	default:
+		return requestDigest(r.req, p)
+	}
+}
+
+// authorizerDigest is the digest of what the answers of an authorizer hang on: the state of RBAC, who asks, and, for
+// authorizer.requestResource, what about.
+func authorizerDigest(req *replay.Request, p *place) digest {
+	state, _ := req.View.RBAC()
+	d := userDigest(req, nil)
+	for _, n := range []int{state.Order, state.Changes, state.Pending} {
+		d = d.and(digestNumber(tagInt, uint64(n)))
+	}
+	if len(p.fields) > 0 {
+		d = d.and(kindDigest(req.Resource.Group, req.Resource.Version, req.Resource.Resource))
+		d = d.and(kindDigest(req.SubResource, req.Namespace, req.Name))
+	}
+	return d
+}
+
+// goType is the Go struct that the objects are shown as; nil where they are shown as their JSON is.
+func (r *run) goType() reflect.Type {
+	if r.engine.minor < typedMinor {
+		return nil
+	}
+	return goTypes[r.as.kind]
+}
+
+// inputDigest is the digest of what is at a place of an input.
+func (r *run) inputDigest(n int32, p *place, content map[string]any, in reflect.Type) digest {
+	switch {
+	case content == nil:
+		return digestNumber(tagNull, 2)
+	case p.isNull:
+		return digestNumber(tagMap, 0)
+	}
+	return digestAt(content, r.engine.memory.ways.to(n, p, in))
+}
+
+// hides says whether a part of what is at a place is not known.
+func (r *run) hides(p *place) bool {
+	for _, u := range r.unknown {
+		if u.input == p.input && (p.isNull && len(u.path) == 1 || !p.isNull && overlaps(u.path[1:], p.fields)) {
+			return true
+		}
+	}
+	return false
+}
+
+// asDigest is the digest of the resource and kind as which a policy matched.
+func (s *scope) asDigest(as target) digest {
+	if s.asKnown && s.asTarget == as {
+		return s.asOf
+	}
+	s.asKnown, s.asTarget = true, as
+	s.asOf = kindDigest(as.kind.Group, as.kind.Version, as.kind.Kind).and(kindDigest(as.resource.Group, as.resource.Version, as.resource.Resource))
+	return s.asOf
+}
+
+func kindDigest(group, version, name string) digest {
+	return digestString(group).and(digestString(version)).and(digestString(name))
+}
+
+// requestDigest is the digest of a part of `request`. What of it is the policy's own, the resource and kind as which it
+// matched, is not in it.
+func requestDigest(req *replay.Request, p *place) digest {
+	if len(p.fields) == 0 || p.isNull {
+		var all digest
+		for _, field := range requestFields {
+			all = all.and(requestField(req, []string{field}))
+		}
+		return all
+	}
+	return requestField(req, p.fields)
+}
+
+var requestFields = []string{
+	"kind", "resource", "subResource", "requestKind", "requestResource", "name", "namespace", "operation", "dryRun", "userInfo", "options",
+}
+
+func requestField(req *replay.Request, fields []string) digest {
+	switch fields[0] {
+	case "kind", "requestKind":
+		return kindDigest(req.Kind.Group, req.Kind.Version, req.Kind.Kind)
+	case "resource", "requestResource":
+		return kindDigest(req.Resource.Group, req.Resource.Version, req.Resource.Resource)
+	case "subResource", "requestSubResource":
+		return digestString(req.SubResource)
+	case "name":
+		return digestString(req.Name)
+	case "namespace":
+		return digestString(req.Namespace)
+	case "operation":
+		return digestString(string(req.Operation))
+	case "dryRun":
+		return digestOf(req.DryRun)
+	case "userInfo":
+		return userDigest(req, fields[1:])
+	case "options":
+		return digestString(string(req.Operation)).and(digestOf(req.Options.Content))
+	}
+	return digestNumber(tagAbsent, 0)
+}
+
+func userDigest(req *replay.Request, fields []string) digest {
+	if len(fields) > 0 {
+		switch fields[0] {
+		case "username":
+			return digestString(req.User.Username)
+		case "uid":
+			return digestString(req.User.UID)
+		case "groups":
+			return stringsDigest(req.User.Groups)
+		}
+	}
+	d := digestString(req.User.Username).and(digestString(req.User.UID)).and(stringsDigest(req.User.Groups))
+	var sum digest
+	for key, values := range req.User.Extra {
+		entry := digestString(key).and(stringsDigest(values))
+		sum[0] += entry[0]
+		sum[1] += entry[1]
+	}
+	return d.and(sum).and(digestNumber(tagMap, uint64(len(req.User.Extra))))
+}
+
+func stringsDigest(list []string) digest {
+	if list == nil {
+		return digestNumber(tagNull, 3)
+	}
+	d := digestNumber(tagList, uint64(len(list)))
+	for _, s := range list {
+		d = d.and(digestString(s))
+	}
+	return d
+}
