@@ -94,13 +94,16 @@ func sectionInput(f *os.File, path string, size int64) *input {
 
 // readHead returns the first bytes that are not zero, and how many were.
 func readHead(r io.Reader) (head []byte, zeros int64, err error) {
-	buf := make([]byte, readSize)
+	buf := make([]byte, headSize)
 	for len(head) < headSize {
 		n, err := r.Read(buf)
 		data := buf[:n]
 		if len(head) == 0 {
 			data = bytes.TrimLeft(data, "\x00")
 			zeros += int64(n - len(data))
+		}
+		if zeros > 0 && len(buf) < readSize {
+			buf = make([]byte, readSize) // there may be gigabytes of them
 		}
 		head = append(head, data[:min(len(data), headSize-len(head))]...)
 		if err == io.EOF || err != nil && len(head) > 0 && isDamage(err) {

@@ -90,25 +90,23 @@ func isRotatedOf(path, live string) bool {
 func liveNames(path string) []string {
 	dir, name := filepath.Split(path)
 	plain := stripCompression(name)
-	var lives []string
+	best, lives := byNumber, []string(nil)
 	// A mark begins with a dash or a dot, and ends with the name or before the extension.
 	for begin := 1; begin < len(plain); begin++ {
-		if plain[begin] != '-' && plain[begin] != '.' {
-			continue
-		}
 		for _, ext := range []string{"", filepath.Ext(plain)} {
-			if end := len(plain) - len(ext); end > begin {
-				lives = append(lives, plain[:begin]+ext)
+			live := plain[:begin] + ext
+			r, ok := rotationOf(name, live)
+			if !ok || r.style > best {
+				continue
+			}
+			// The .123 in audit-2026-11-21T06-49-22.123.log is part of a time, and no number.
+			if r.style < best {
+				best, lives = r.style, nil
+			}
+			if !slices.Contains(lives, dir+live) {
+				lives = append(lives, dir+live)
 			}
 		}
-	}
-	slices.Sort(lives)
-	lives = slices.DeleteFunc(slices.Compact(lives), func(live string) bool {
-		_, ok := rotationOf(name, live)
-		return !ok
-	})
-	for i := range lives {
-		lives[i] = dir + lives[i]
 	}
 	return lives
 }

@@ -116,6 +116,10 @@ func (s *followStream) atEnd(c *ingest.Chunk) (again bool, err error) {
 		c.CaughtUp, c.Behind = true, s.cur.remaining()
 		return false, nil
 	}
+	if s.leaving {
+		s.finish(c)
+		return true, nil
+	}
 	contents, err := s.family.snapshot()
 	if err != nil {
 		return false, err
@@ -128,11 +132,8 @@ func (s *followStream) atEnd(c *ingest.Chunk) (again bool, err error) {
 		return false, nil
 	case !s.isQuiet():
 		return false, nil
-	case !s.leaving:
-		s.leaving = true
-		return true, nil
 	}
-	s.finish(c)
+	s.leaving = true
 	return true, nil
 }
 
