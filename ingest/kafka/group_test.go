@@ -171,15 +171,13 @@ func eventually(t *testing.T, what string, holds func() bool) {
 // Members come and go while events are written; each event is stored once, in the order of its partition.
 func TestGroupUnderLoad(t *testing.T) {
 	b := broker(t)
-	topics := []string{"group-a", "group-b", "group-c"}
-	for _, topic := range topics {
-		b.CreateTopic(t, topic, 2)
-	}
+	topics := []string{topicOf(t, b, 2), topicOf(t, b, 2), topicOf(t, b, 2)}
+	group := unique(t)
 	store := newMarks()
 	load := startLoad(t, b, topics)
-	first := join(t, b, store, "under-load", topics...)
+	first := join(t, b, store, group, topics...)
 	eventually(t, "the first member has all", func() bool { return len(first.owns()) == 6 })
-	second := join(t, b, store, "under-load", topics...)
+	second := join(t, b, store, group, topics...)
 	eventually(t, "both have half", func() bool { return len(first.owns()) == 3 && len(second.owns()) == 3 })
 	both := slices.Concat(first.owns(), second.owns())
 	slices.Sort(both)
@@ -188,7 +186,7 @@ func TestGroupUnderLoad(t *testing.T) {
 	}
 	first.leave()
 	eventually(t, "the second has all", func() bool { return len(second.owns()) == 6 })
-	third := join(t, b, store, "under-load", topics...)
+	third := join(t, b, store, group, topics...)
 	eventually(t, "the third has half", func() bool { return len(third.owns()) == 3 })
 	load.stop()
 	eventually(t, "all is read", func() bool { return store.count() >= load.written })
@@ -200,7 +198,7 @@ func TestPartitionsAdded(t *testing.T) {
 	b := broker(t)
 	topic := topicOf(t, b, 1)
 	store := newMarks()
-	first, second := join(t, b, store, "grows", topic), join(t, b, store, "grows", topic)
+	first, second := join(t, b, store, topic, topic), join(t, b, store, topic, topic)
 	total := func() int { return len(first.owns()) + len(second.owns()) }
 	eventually(t, "one has the partition", func() bool { return total() == 1 })
 	transport := &kafkago.Transport{}
@@ -225,13 +223,13 @@ func TestCommitted(t *testing.T) {
 	topic := topicOf(t, b, 1)
 	produce(t, b, &kafkago.Writer{Topic: topic}, values(0, 5)...)
 	store := newMarks()
-	m := join(t, b, store, "shown", topic)
+	m := join(t, b, store, topic, topic)
 	eventually(t, "all is read", func() bool { return store.count() == 5 })
 	m.leave() // tells the group at last
 	transport := &kafkago.Transport{}
 	defer transport.CloseIdleConnections()
 	client := &kafkago.Client{Addr: kafkago.TCP(b.Addr), Transport: transport}
-	answer, err := client.OffsetFetch(t.Context(), &kafkago.OffsetFetchRequest{GroupID: "shown", Topics: map[string][]int{topic: {0}}})
+	answer, err := client.OffsetFetch(t.Context(), &kafkago.OffsetFetchRequest{GroupID: topic, Topics: map[string][]int{topic: {0}}})
 	if err != nil || answer.Topics[topic][0].CommittedOffset != 5 {
 		t.Fatalf("the group knows %+v (%v), want 5", answer, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,10 +19,18 @@ import (
 // patience bounds the tests that wait for something.
 const patience = 60 * time.Second
 
+var names atomic.Int64
+
+// unique makes a name for a topic or a group: the broker outlives a test that runs several times.
+func unique(t *testing.T) string {
+	name := strings.NewReplacer("/", "-", " ", "-", ",", "-").Replace(t.Name())
+	return fmt.Sprintf("%s-%d", name, names.Add(1))
+}
+
 // topicOf makes a topic for a test.
 func topicOf(t *testing.T, b *kafkatest.Broker, partitions int, settings ...string) string {
 	t.Helper()
-	name := strings.NewReplacer("/", "-", " ", "-", ",", "-").Replace(t.Name())
+	name := unique(t)
 	b.CreateTopic(t, name, partitions, settings...)
 	return name
 }
@@ -117,10 +126,9 @@ func texts(chunks []ingest.Chunk) (all []string) {
 
 func TestReadPartitionsOfTopics(t *testing.T) {
 	b := broker(t)
-	topics := []string{"audit-a", "audit-b"}
+	topics := []string{topicOf(t, b, 2), topicOf(t, b, 2)}
 	want := make(map[string][]string)
 	for i, topic := range topics {
-		b.CreateTopic(t, topic, 2)
 		for p := range 2 {
 			produce(t, b, &kafkago.Writer{Topic: topic, Balancer: to(p)}, values(100*i, 100*i+3+p)...)
 			name := fmt.Sprintf("%s/%d", topic, p)

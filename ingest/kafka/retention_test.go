@@ -20,7 +20,10 @@ func TestExpired(t *testing.T) {
 	topic := topicOf(t, b, 1, "retention.ms", "-1")
 	produce(t, b, &kafkago.Writer{Topic: topic}, values(0, 10)...)
 	set(t, b, topic, "retention.ms", "1")
-	eventually(t, "the messages are deleted", func() bool { return firstOffset(t, b, topic) == 10 })
+	eventually(t, "the messages are deleted", func() bool {
+		first, _ := bounds(t, b, topic)
+		return first == 10
+	})
 	set(t, b, topic, "retention.ms", "-1")
 	produce(t, b, &kafkago.Writer{Topic: topic}, values(10, 12)...)
 
@@ -124,16 +127,17 @@ func set(t *testing.T, b *kafkatest.Broker, topic, name, value string) {
 	}
 }
 
-func firstOffset(t *testing.T, b *kafkatest.Broker, topic string) int64 {
+// bounds are the first offset of partition 0 and the one behind its last.
+func bounds(t *testing.T, b *kafkatest.Broker, topic string) (first, end int64) {
 	t.Helper()
 	conn, err := kafkago.DialLeader(t.Context(), "tcp", b.Addr, topic, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	first, err := conn.ReadFirstOffset()
+	first, end, err = conn.ReadOffsets()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return first
+	return first, end
 }

@@ -56,7 +56,7 @@ func TestSecurity(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSource(t, kafka.Config{
 				Access: kafka.Access{Brokers: []string{b.AddrOf(tt.listener)}, TLS: tt.tls, SASL: tt.sasl},
-				Topics: []string{topic}, Group: strings.ReplaceAll(t.Name(), "/", "-"),
+				Topics: []string{topic}, Group: unique(t),
 			})
 			if tt.fails == "" {
 				if got := owns(t, s); !cmp.Equal(got, []string{topic + "/0"}) {

@@ -51,8 +51,7 @@ func TestTransactions(t *testing.T) {
 	}
 
 	// A log that holds nothing but what was taken back is read to its end.
-	nothing := topic + "-nothing"
-	b.CreateTopic(t, nothing, 1)
+	nothing := topicOf(t, b, 1)
 	p = newProducer(t, b, nothing)
 	p.write("aborted")
 	p.end(false)
@@ -65,6 +64,7 @@ func TestTransactions(t *testing.T) {
 // producer writes transactions, which kafka-go's writer does not.
 type producer struct {
 	t        *testing.T
+	broker   *kafkatest.Broker
 	client   *kafkago.Client
 	topic    string
 	session  *kafkago.ProducerSession
@@ -75,7 +75,7 @@ func newProducer(t *testing.T, b *kafkatest.Broker, topic string) *producer {
 	t.Helper()
 	transport := &kafkago.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	p := &producer{t: t, topic: topic, client: &kafkago.Client{Addr: kafkago.TCP(b.Addr), Transport: transport}}
+	p := &producer{t: t, broker: b, topic: topic, client: &kafkago.Client{Addr: kafkago.TCP(b.Addr), Transport: transport}}
 	eventually(t, "there is a coordinator of transactions", func() bool {
 		answer, err := p.client.InitProducerID(t.Context(), &kafkago.InitProducerIDRequest{
 			TransactionalID: topic, TransactionTimeoutMs: int(time.Minute.Milliseconds())})
@@ -107,13 +107,19 @@ func (p *producer) write(values ...string) {
 	p.sequence += int32(len(values))
 }
 
+// end waits until the mark is in the log: the brokers write it after they have answered.
 func (p *producer) end(commit bool) {
 	p.t.Helper()
+	_, before := bounds(p.t, p.broker, p.topic)
 	answer, err := p.client.EndTxn(p.t.Context(), &kafkago.EndTxnRequest{
 		TransactionalID: p.topic, ProducerID: p.session.ProducerID, ProducerEpoch: p.session.ProducerEpoch, Committed: commit})
 	if err != nil || answer.Error != nil {
 		p.t.Fatal(err, answer)
 	}
+	eventually(p.t, "the transaction ends", func() bool {
+		_, end := bounds(p.t, p.broker, p.topic)
+		return end == before+1
+	})
 }
 
 // batch encodes messages as part of a transaction, behind their size, which kafka-go wants too.

@@ -28,23 +28,40 @@ func (b *Broker) CreateTopic(t testing.TB, name string, partitions int, settings
 	b.awaitLeaders(t, conn, name, partitions)
 }
 
+// awaitLeaders polls until each partition can be read: the metadata name a leader before it knows of it itself.
 func (b *Broker) awaitLeaders(t testing.TB, conn *kafka.Conn, name string, partitions int) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
+	var last error
 	for deadline := time.Now().Add(startTime); time.Now().Before(deadline); <-tick.C {
 		found, err := conn.ReadPartitions(name)
-		led := 0
+		if last = err; err != nil || len(found) != partitions {
+			continue
+		}
 		for _, p := range found {
-			if p.Error == nil && p.Leader.Port != 0 {
-				led++
+			if last = b.leads(t.Context(), p); last != nil {
+				break
 			}
 		}
-		if err == nil && led == partitions {
+		if last == nil {
 			return
 		}
 	}
-	t.Fatalf("topic %s got no leaders in %s\n%s", name, startTime, b.Log())
+	t.Fatalf("topic %s got no leaders in %s: %v\n%s", name, startTime, last, b.Log())
+}
+
+func (b *Broker) leads(ctx context.Context, p kafka.Partition) error {
+	conn, err := (&kafka.Dialer{}).DialPartition(ctx, "tcp", b.Addr, p)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(startTime)); err != nil {
+		return err
+	}
+	_, err = conn.ReadFirstOffset()
+	return err
 }
 
 // dial connects to the listener without TLS and SASL.
