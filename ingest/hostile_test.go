@@ -82,6 +82,8 @@ func TestEnvelopeRefused(t *testing.T) {
 		skips      []ingest.SkipReason
 	}{
 		{name: "invalid event", data: event(`"auditID":"a","verb":5,` + message), skips: reasons(ingest.InvalidEvent)},
+		{name: "invalid event without ID", data: event(`"verb":5,` + message), skips: reasons(ingest.InvalidEvent)},
+		{name: "invalid item", data: `{"auditID":"a","stage":"x","verb":5,` + message + `}`, skips: reasons(ingest.InvalidEvent)},
 		{name: "event without ID", data: event(message), skips: reasons(ingest.NoAuditID)},
 		{name: "old event", data: `{"kind":"Event","apiVersion":"audit.k8s.io/v1beta1",` + message + `}`,
 			skips: reasons(ingest.UnsupportedVersion)},
@@ -96,6 +98,8 @@ func TestEnvelopeRefused(t *testing.T) {
 			data: "{\"log\":\"{\\\"stage\\\":\\\"x\\\",\\\"auditID\\\":\\\"a\\\",\\\"requestObject\\\":{\\\"x\\\":\\\"\xff\\\"}}\"}",
 			ids:  []string{"a"}},
 		{name: "an object of Kubernetes", data: `{"kind":"ConfigMapList","apiVersion":"v1","items":[{"data":{"log":"{}"}}]}`,
+			skips: reasons(ingest.NotAnEvent)},
+		{name: "an object of Kubernetes with records", data: `{"kind":"Zone","records":[` + item("a") + `]}`,
 			skips: reasons(ingest.NotAnEvent)},
 		{name: "an empty envelope", data: `{"message":"[]"}`, skips: reasons(ingest.NotAnEvent)},
 		{name: "an empty list in an envelope", data: `{"message":` + quoted(list()) + `}`, skips: reasons(ingest.NotAnEvent)},
