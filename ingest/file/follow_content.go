@@ -31,7 +31,10 @@ func (c *content) size() int64 { return c.info.Size() }
 // same tells whether two files hold the same content, or one of them the beginning of the other's.
 func (c *content) same(o *content) bool {
 	n := min(len(c.head), len(o.head))
-	return n > 0 && bytes.Equal(c.head[:n], o.head[:n])
+	if isPartial(c.head[:n]) {
+		return n > 0 && bytes.Equal(c.head, o.head)
+	}
+	return bytes.Equal(c.head[:n], o.head[:n])
 }
 
 // readContent opens a file and reads its head. The file is the caller's to close.

@@ -1,6 +1,7 @@
 package file
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -16,10 +17,13 @@ const headSize = 1 << 10
 // maxKnown is how many contents a mark names as read, the newest of them.
 const maxKnown = 100
 
-// fingerprint is the fingerprint of a content: the hash of its first n bytes, up to headSize. A file of n = 0 has none.
+// fingerprint is that of a content: the hash of its first n bytes, up to headSize. A file of n = 0 has none.
 type fingerprint struct {
 	n   int
 	sum string
+	// partial is set where the bytes are not enough to tell this content from others: all events begin alike. Then it
+	// is that of a content which holds nothing else.
+	partial bool
 }
 
 func fingerprintOf(head []byte) fingerprint {
@@ -27,12 +31,42 @@ func fingerprintOf(head []byte) fingerprint {
 		return fingerprint{}
 	}
 	sum := sha256.Sum256(head)
-	return fingerprint{n: len(head), sum: hex.EncodeToString(sum[:8])}
+	return fingerprint{n: len(head), sum: hex.EncodeToString(sum[:8]), partial: isPartial(head)}
+}
+
+// isPartial tells whether a head holds less than one line, and is no whole head.
+func isPartial(head []byte) bool {
+	return len(head) < headSize && bytes.IndexByte(head, '\n') < 0
 }
 
 // of tells whether the fingerprint is that of the content that begins with head: the content may have grown since.
 func (p fingerprint) of(head []byte) bool {
-	return p.n > 0 && len(head) >= p.n && fingerprintOf(head[:p.n]) == p
+	if p.n == 0 || len(head) < p.n || p.partial && len(head) != p.n {
+		return false
+	}
+	sum := sha256.Sum256(head[:p.n])
+	return hex.EncodeToString(sum[:8]) == p.sum
+}
+
+func (p fingerprint) String() string {
+	mark := "."
+	if p.partial {
+		mark = "!"
+	}
+	return strconv.Itoa(p.n) + mark + p.sum
+}
+
+func parseFingerprint(s string) (p fingerprint, ok bool) {
+	if s == "0." {
+		return fingerprint{}, true
+	}
+	i := strings.IndexAny(s, ".!")
+	if i < 0 {
+		return fingerprint{}, false
+	}
+	p.n, _ = strconv.Atoi(s[:i])
+	p.partial, p.sum = s[i] == '!', s[i+1:]
+	return p, p.n > 0 && p.n <= headSize && len(p.sum) == 16
 }
 
 // identity is what a mark holds to find its place again. It names contents, not files: an inode is used again, and a
@@ -49,9 +83,9 @@ type identity struct {
 func (id identity) String() string {
 	known := make([]string, len(id.known))
 	for i, p := range id.known {
-		known[i] = fmt.Sprintf("%d.%s", p.n, p.sum)
+		known[i] = p.String()
 	}
-	return fmt.Sprintf("1;%d.%s;%s", id.content.n, id.content.sum, strings.Join(known, ","))
+	return fmt.Sprintf("1;%s;%s", id.content, strings.Join(known, ","))
 }
 
 var errDetail = errors.New("the stored mark is not one of a file, or one of another version of vapshadow")
@@ -81,16 +115,6 @@ func parseIdentity(detail string) (identity, error) {
 		id.known = append(id.known, p)
 	}
 	return id, nil
-}
-
-func parseFingerprint(s string) (p fingerprint, ok bool) {
-	if s == "0." {
-		return fingerprint{}, true
-	}
-	n, sum, _ := strings.Cut(s, ".")
-	p.n, _ = strconv.Atoi(n)
-	p.sum = sum
-	return p, p.n > 0 && p.n <= headSize && len(sum) == 16
 }
 
 // knows tells whether a content is read already.

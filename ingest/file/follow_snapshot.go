@@ -1,6 +1,7 @@
 package file
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -33,8 +34,8 @@ type listed struct {
 // errUnsettled says that files came and went faster than they could be read.
 var errUnsettled = errors.New("the log is being rotated")
 
-// snapshot returns the contents of the log, the oldest first, each once. The live file is the last; it and others that
-// hold nothing yet are left out. As long as files are renamed under its hands it begins again, so that none is missed;
+// snapshot returns the contents of the log, the oldest first, each once. The live file is the last. What holds nothing
+// is left out, and so is the live file while it does not hold enough to be told from others. As long as files are renamed under its hands it begins again, so that none is missed;
 // it gives up with errUnsettled.
 func (f *family) snapshot() ([]*content, error) {
 	for range rotationTries {
@@ -130,7 +131,7 @@ func hasGrown(path string, contents []*content) bool {
 		return false
 	}
 	_ = file.Close()
-	return now.same(contents[i]) && now.size() >= contents[i].size()
+	return bytes.HasPrefix(now.head, contents[i].head) && now.size() >= contents[i].size()
 }
 
 func unchanged(a, b fs.FileInfo) bool {
@@ -151,7 +152,7 @@ func (f *family) read(files []listed) ([]*content, error) {
 			fresh[l.path] = c
 		}
 		switch {
-		case len(c.head) == 0:
+		case len(c.head) == 0, l.path == f.live && isPartial(c.head):
 		case l.path == f.live:
 			live = append(live, c)
 		default:

@@ -47,7 +47,7 @@ func openTail(c *content, off int64, max int) (*tail, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !os.SameFile(now.info, c.info) || !now.same(c) {
+	if !os.SameFile(now.info, c.info) || !bytes.HasPrefix(now.head, c.head) {
 		_ = file.Close()
 		return nil, errMoved
 	}

@@ -20,17 +20,23 @@ import (
 // TestFollowRotations follows a log over a rotation of each kind: while it is followed, and with the follower away.
 func TestFollowRotations(t *testing.T) {
 	for name, rotate := range map[string]func(*logWriter){
-		"apiserver":                   func(w *logWriter) { w.rename("time"); w.close(); w.open() },
-		"apiserver, compressed":       func(w *logWriter) { w.rename("time"); w.close(); w.open(); w.compress(0, ".gz") },
-		"logrotate":                   func(w *logWriter) { w.rename("number"); w.close(); w.open() },
-		"logrotate, compressed":       func(w *logWriter) { w.rename("number"); w.close(); w.open(); w.compress(0, ".gz") },
-		"logrotate, zstd":             func(w *logWriter) { w.rename("number"); w.close(); w.open(); w.compress(0, ".zst") },
-		"logrotate with dates":        func(w *logWriter) { w.rename("date"); w.close(); w.open() },
-		"copytruncate":                func(w *logWriter) { w.copyTruncate(false) },
-		"copytruncate, compressed":    func(w *logWriter) { w.copyTruncate(true) },
-		"deleted, and made anew":      func(w *logWriter) { w.remove() },
-		"emptied":                     func(w *logWriter) { w.truncate() },
-		"twice":                       func(w *logWriter) { w.rename("time"); w.close(); w.write(w.line(2000) + "\n"); w.rename("time"); w.close() },
+		"apiserver":                func(w *logWriter) { w.rename("time"); w.close(); w.open() },
+		"apiserver, compressed":    func(w *logWriter) { w.rename("time"); w.close(); w.open(); w.compress(0, ".gz") },
+		"logrotate":                func(w *logWriter) { w.rename("number"); w.close(); w.open() },
+		"logrotate, compressed":    func(w *logWriter) { w.rename("number"); w.close(); w.open(); w.compress(0, ".gz") },
+		"logrotate, zstd":          func(w *logWriter) { w.rename("number"); w.close(); w.open(); w.compress(0, ".zst") },
+		"logrotate with dates":     func(w *logWriter) { w.rename("date"); w.close(); w.open() },
+		"copytruncate":             func(w *logWriter) { w.copyTruncate(false) },
+		"copytruncate, compressed": func(w *logWriter) { w.copyTruncate(true) },
+		"deleted, and made anew":   func(w *logWriter) { w.remove() },
+		"emptied":                  func(w *logWriter) { w.truncate() },
+		"twice": func(w *logWriter) {
+			w.rename("time")
+			w.close()
+			w.write(w.line(2000) + "\n")
+			w.rename("time")
+			w.close()
+		},
 		"twice, the last by a copy":   func(w *logWriter) { w.rename("number"); w.close(); w.write(w.line(0) + "\n"); w.copyTruncate(false) },
 		"the writer still writes":     func(w *logWriter) { w.rename("time"); w.write(w.line(0) + "\n"); w.close() },
 		"the new file comes later on": func(w *logWriter) { w.rename("number"); w.close() },
