@@ -12,8 +12,6 @@ const (
 	batchHeader = 61
 	// magicAt is where the version of the format stands.
 	magicAt = 16
-	// checkedFrom is where the part begins that the checksum is about.
-	checkedFrom = 21
 
 	codecBits        = 0x07
 	transactionalBit = 0x10

@@ -36,7 +36,7 @@ func (l *layout) metadataOf(ctx context.Context, addr string, topics []string) (
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	answer, err := c.roundTrip(ctx, metadataVersion, &metadata.Request{TopicNames: topics})
 	if err != nil {
 		return nil, fmt.Errorf("asking broker %s for the topics: %w", addr, hint(err, "does it want TLS, or SASL, at this port?"))

@@ -23,7 +23,7 @@ var shared struct {
 func broker(t testing.TB) *kafkatest.Broker {
 	t.Helper()
 	shared.once.Do(func() {
-		if shared.dir, shared.err = os.MkdirTemp("", "vapshadow-kafka"); shared.err == nil {
+		if shared.dir, shared.err = os.MkdirTemp("", "vapshadow-kafka"); shared.err == nil { //nolint:usetesting // it outlives the test
 			shared.broker, shared.err = kafkatest.Run(context.Background(), shared.dir, kafkatest.Options{Security: true})
 		}
 	})

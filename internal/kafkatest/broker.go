@@ -57,7 +57,7 @@ type Broker struct {
 	dir     string
 	libs    string
 	ports   map[Listener]int
-	exited  <-chan error
+	exited  <-chan *os.ProcessState
 	process *os.Process
 }
 

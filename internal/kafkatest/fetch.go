@@ -39,7 +39,7 @@ func fetch(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer lock.Close()
+	defer lock.Close() //nolint:errcheck // the lock goes with the file, nothing is written
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", fmt.Errorf("locking %s: %w", lock.Name(), err)
 	}

@@ -47,7 +47,7 @@ func (b *Broker) launch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close()
+	defer log.Close() //nolint:errcheck // the broker has a handle of its own
 	// The broker outlives the context of its start: Stop and Kill end it, or the end of this process.
 	cmd := b.java(context.WithoutCancel(ctx), "kafka.Kafka", b.file("server.properties"))
 	cmd.Stdout, cmd.Stderr = log, log
@@ -65,16 +65,17 @@ func (b *Broker) launch(ctx context.Context) error {
 
 // start runs a command that ends with this process at the latest. Linux sends the death signal when the thread that
 // started the command ends, so the goroutine keeps its thread.
-func start(cmd *exec.Cmd) (<-chan error, error) {
+func start(cmd *exec.Cmd) (<-chan *os.ProcessState, error) {
 	dieWithParent(cmd)
-	started, exited := make(chan error, 1), make(chan error, 1)
+	started, exited := make(chan error, 1), make(chan *os.ProcessState, 1)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			exited <- cmd.Wait()
+			_ = cmd.Wait() // the state says it all
+			exited <- cmd.ProcessState
 		}
 	}()
 	return exited, <-started
@@ -89,8 +90,9 @@ func (b *Broker) awaitReady(ctx context.Context) error {
 	var last error
 	for {
 		select {
-		case err := <-b.exited:
-			return fmt.Errorf("it ended: %w", err)
+		case state := <-b.exited:
+			b.process = nil
+			return fmt.Errorf("it ended: %s", state)
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), last)
 		case <-tick.C:
@@ -108,7 +110,7 @@ func (b *Broker) answers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer conn.Close() //nolint:errcheck // asked and answered
 	deadline, _ := ctx.Deadline()
 	if err := conn.SetDeadline(deadline); err != nil {
 		return err

@@ -27,7 +27,7 @@ func freePorts(security bool) (map[Listener]int, error) {
 		if err != nil {
 			return nil, fmt.Errorf("finding a free port: %w", err)
 		}
-		defer socket.Close()
+		defer socket.Close() //nolint:errcheck // it was opened to learn its port
 		ports[l] = socket.Addr().(*net.TCPAddr).Port
 	}
 	return ports, nil

@@ -16,7 +16,7 @@ func (b *Broker) CreateTopic(t testing.TB, name string, partitions int, settings
 	if err != nil {
 		t.Fatalf("creating topic %s: %v", name, err)
 	}
-	defer conn.Close()
+	defer conn.Close() //nolint:errcheck // asked and answered
 	config := kafka.TopicConfig{Topic: name, NumPartitions: partitions, ReplicationFactor: 1}
 	for i := 0; i+1 < len(settings); i += 2 {
 		config.ConfigEntries = append(config.ConfigEntries,
@@ -56,7 +56,7 @@ func (b *Broker) leads(ctx context.Context, p kafka.Partition) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer conn.Close() //nolint:errcheck // asked and answered
 	if err := conn.SetDeadline(time.Now().Add(startTime)); err != nil {
 		return err
 	}
