@@ -12,13 +12,13 @@ import (
 
 	"github.com/vapshadow/vapshadow/dashboards/report"
 	"github.com/vapshadow/vapshadow/ingest"
+	"github.com/vapshadow/vapshadow/internal/config"
 	"github.com/vapshadow/vapshadow/internal/pipeline"
 	"github.com/vapshadow/vapshadow/sink"
 )
 
 // replay hands the work to internal/pipeline. It is the only place of the command that knows it.
-func replay(ctx context.Context, o replayOptions, s stdio) (findings, error) {
-	found := findings{}
+func replay(ctx context.Context, o replayOptions, s stdio) (found findings, err error) {
 	w := bufio.NewWriterSize(s.out, 1<<16)
 	lines := json.NewEncoder(w)
 	lines.SetEscapeHTML(false)
@@ -39,6 +39,14 @@ func replay(ctx context.Context, o replayOptions, s stdio) (findings, error) {
 	}
 	if o.Progress != nil {
 		cfg.Progress = func(p pipeline.Progress) { o.Progress(p.BytesRead, p.BytesTotal, p.Events) }
+	}
+	if o.Store != "" {
+		store, err := openStore(ctx, o.Store, newLogger(config.Default().Log, s.err))
+		if err != nil {
+			return found, err
+		}
+		defer func() { err = errors.Join(err, store.Close()) }()
+		cfg.Store = store
 	}
 	result, err := pipeline.Replay(ctx, cfg)
 	if err != nil {

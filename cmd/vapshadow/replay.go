@@ -23,7 +23,9 @@ type replayOptions struct {
 	// that it takes; 0: no bound.
 	History      string
 	HistoryBytes int64
-	Output       string
+	// Store is the address of the database that gets the rows; empty: none.
+	Store  string
+	Output string
 	// Progress is told how far the replay is; it may be called often, and from any goroutine.
 	Progress func(bytesRead, bytesTotal, events int64)
 }
@@ -78,6 +80,9 @@ standard input. Gzip and zstd are recognised by content.`,
   # Day by day: what the log of one day left behind is known the next.
   vapshadow replay --policies policies/ --audit-log today.log --history cluster.history
 
+  # Into a database, for dashboards and reports:
+  vapshadow replay --policies policies/ --cluster cluster/ --audit-log audit.log --store sqlite:vapshadow.db
+
   # In CI: fail when a policy would reject anything, or rejects it already in audit mode.
   vapshadow replay --policies policies/ --audit-log 'audit-*.log.gz' --fail-on fail,error,blocks`,
 		Args: noArguments,
@@ -101,6 +106,8 @@ func (f *replayFlags) addTo(cmd *cobra.Command) {
 		"namespaces, params, CRDs, RBAC, policies; repeatable")
 	flags.StringVar(&o.History, "history", "", "`FILE` that holds the state of the cluster from one log to the\n"+
 		"next: read if it is there, written when the log is done")
+	flags.StringVar(&o.Store, "store", "", "`URL` of a database that gets the rows too: postgres://… or\n"+
+		"sqlite:FILE; the same log with the same policies counts once")
 	flags.Var(&f.since, "since", "leave out events before this time, or this long ago")
 	flags.Var(&f.until, "until", "leave out events at this time or after it, or this long ago")
 	flags.Var(&f.minor, "kubernetes-version", fmt.Sprintf("the apiserver to be, 1.%d to 1.%d", oldestMinor, newestMinor))

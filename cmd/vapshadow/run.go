@@ -57,7 +57,7 @@ func newRootCommand(env environ, s stdio, replay replayFunc) *cobra.Command {
 		Long: `vapshadow reads a kube-apiserver's audit log, rebuilds the admission requests in it,
 and evaluates ValidatingAdmissionPolicies on them exactly as the apiserver would have.
 What the log does not hold is reported as unknown, by name, and never guessed.
-It reads files only: no cluster is asked, and none is changed.
+It is audit-only: nothing in it can change or block anything in a cluster.
 
 Exit codes:
   0    done
@@ -85,6 +85,11 @@ Exit codes:
 		newReplayCommand(env, s, replay),
 		newExplainCommand(s),
 		newVerifyCommand(env, s),
+		newServeCommand(s),
+		newForwardCommand(s),
+		newConfigCommand(s),
+		newMigrateCommand(s),
+		newDoctorCommand(s),
 		newVersionCommand(s),
 		newCompletionCommand(s),
 	)

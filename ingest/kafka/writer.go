@@ -106,21 +106,26 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// Written says what became of an entry.
+// Written says what became of entries.
 type Written struct {
 	// Events were written.
 	Events int
-	// Skips are what of the entry is no event, and was not written.
+	// Skips are what of the entries is no event, and was not written.
 	Skips []ingest.Skip
 }
 
-// Write writes the events of an entry, as the bytes that they came in, and returns when all in-sync replicas have them.
-// After an error some may be written and some not: writing the entry again writes those twice. An answer of a broker
+// Write writes the events of entries, as the bytes that they came in, and returns when all in-sync replicas have them.
+// After an error some may be written and some not: writing the entries again writes those twice. An answer of a broker
 // that gets lost has the same effect, as messages are written until they are acknowledged.
-func (w *Writer) Write(ctx context.Context, cluster string, entry ingest.Entry) (Written, error) {
-	messages, skips, err := w.messages(cluster, entry)
-	if err != nil {
-		return Written{Skips: skips}, err
+func (w *Writer) Write(ctx context.Context, cluster string, entries ...ingest.Entry) (Written, error) {
+	var messages []kafkago.Message
+	var skips []ingest.Skip
+	for _, entry := range entries {
+		of, skipped, err := w.messages(cluster, entry)
+		messages, skips = append(messages, of...), append(skips, skipped...)
+		if err != nil {
+			return Written{Skips: skips}, err
+		}
 	}
 	for rest := messages; len(rest) > 0; {
 		// Messages of one object must not overtake each other, so a larger one waits for those before it, and so on.

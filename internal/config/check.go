@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -32,6 +33,12 @@ func (c *Config) Check() error {
 		names[s.Name] = true
 		for _, err := range s.check() {
 			say("sources[%d]%w", i, err)
+		}
+	}
+	if f := c.Forward; f != nil {
+		checkBrokers(".forward", f.Brokers, f.TLS, f.SASL, func(format string, args ...any) { say(strings.TrimPrefix(format, "."), args...) })
+		if f.Topic == "" {
+			say("forward.topic: is empty")
 		}
 	}
 	clusters := map[string]bool{}
@@ -86,30 +93,35 @@ func (s *Source) check() (wrong []error) {
 var mechanisms = []string{"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}
 
 func (k *Kafka) check(say func(string, ...any)) {
-	if len(k.Brokers) == 0 {
-		say(".kafka.brokers: there is none: name at least one as host:port")
-	}
-	for _, b := range k.Brokers {
-		if _, _, err := net.SplitHostPort(b); err != nil {
-			say(".kafka.brokers: %q is no host:port", b)
-		}
-	}
+	checkBrokers(".kafka", k.Brokers, k.TLS, k.SASL, say)
 	if len(k.Topics) == 0 {
 		say(".kafka.topics: there is none")
 	}
 	if k.Group == "" {
 		say(".kafka.group: is empty: processes of the same group share the partitions")
 	}
-	if k.SASL != nil {
-		if !slices.Contains(mechanisms, k.SASL.Mechanism) {
-			say(".kafka.sasl.mechanism: %q is not PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512", k.SASL.Mechanism)
-		}
-		if k.SASL.Username == "" || k.SASL.Password == "" {
-			say(".kafka.sasl: username and password are both needed; give the password as ${NAME} from the environment")
+}
+
+// checkBrokers checks how brokers are reached.
+func checkBrokers(at string, brokers []string, tls *TLS, sasl *SASL, say func(string, ...any)) {
+	if len(brokers) == 0 {
+		say(at + ".brokers: there is none: name at least one as host:port")
+	}
+	for _, b := range brokers {
+		if _, _, err := net.SplitHostPort(b); err != nil {
+			say(at+".brokers: %q is no host:port", b)
 		}
 	}
-	if k.TLS != nil && (k.TLS.CertFile == "") != (k.TLS.KeyFile == "") {
-		say(".kafka.tls: certFile and keyFile go together")
+	if sasl != nil {
+		if !slices.Contains(mechanisms, sasl.Mechanism) {
+			say(at+".sasl.mechanism: %q is not PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512", sasl.Mechanism)
+		}
+		if sasl.Username == "" || sasl.Password == "" {
+			say(at + ".sasl: username and password are both needed; give the password as ${NAME} from the environment")
+		}
+	}
+	if tls != nil && (tls.CertFile == "") != (tls.KeyFile == "") {
+		say(at + ".tls: certFile and keyFile go together")
 	}
 }
 

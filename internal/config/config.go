@@ -20,6 +20,8 @@ type Config struct {
 	Unbound  bool      `yaml:"unbound"`
 	Clusters []Cluster `yaml:"clusters"`
 	Sources  []Source  `yaml:"sources"`
+	// Forward is where `vapshadow forward` writes to; the service does not look at it.
+	Forward *Forward `yaml:"forward"`
 	// Listen is the address of /metrics, /healthz, /readyz and the pages; Pprof that of /debug/pprof, empty for none.
 	Listen string `yaml:"listen"`
 	Pprof  string `yaml:"pprof"`
@@ -72,10 +74,25 @@ type Kafka struct {
 	// Group is the consumer group that shares the partitions.
 	Group    string `yaml:"group"`
 	ClientID string `yaml:"clientID"`
-	// ClusterHeader is the message header that names the cluster; Clusters names it by topic.
+	// ClusterHeader is the message header that names the cluster; empty stands for vapshadow-cluster. Clusters names it
+	// by topic.
 	ClusterHeader string            `yaml:"clusterHeader"`
 	Clusters      map[string]string `yaml:"clusters"`
 	// MaxBytes is the largest message.
+	MaxBytes Bytes `yaml:"maxBytes"`
+	TLS      *TLS  `yaml:"tls"`
+	SASL     *SASL `yaml:"sasl"`
+}
+
+// Forward is a topic to write to.
+type Forward struct {
+	Brokers []string `yaml:"brokers"`
+	Topic   string   `yaml:"topic"`
+	// ClientID names this process in the logs of the brokers.
+	ClientID string `yaml:"clientID"`
+	// ClusterHeader is the message header that gets the name of the cluster.
+	ClusterHeader string `yaml:"clusterHeader"`
+	// MaxBytes is the largest event.
 	MaxBytes Bytes `yaml:"maxBytes"`
 	TLS      *TLS  `yaml:"tls"`
 	SASL     *SASL `yaml:"sasl"`

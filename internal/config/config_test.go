@@ -92,9 +92,3 @@ func TestExample(t *testing.T) {
 		t.Error("the example shows what is not the default")
 	}
 }
-
-func TestRedact(t *testing.T) {
-	if got := config.Redact("postgres://u:secret@db/x"); strings.Contains(got, "secret") {
-		t.Errorf("the password is shown: %s", got)
-	}
-}

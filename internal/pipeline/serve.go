@@ -19,14 +19,13 @@ type ServeConfig struct {
 	Name    string
 	Sources []ServedSource
 	Store   sink.Store
-	// Policies are files, globs and folders. Without them, policies and bindings come from each cluster's snapshot and
-	// from the log's own events.
-	Policies []string
+	// Policies are those to be evaluated. Without them, policies and bindings come from each cluster's snapshot and from
+	// the log's own events.
+	Policies *Policies
 	// Clusters has the files of each cluster's snapshot, by its name.
 	Clusters map[string][]string
 	// Minor is the apiserver to be: 37 for Kubernetes 1.37.
-	Minor   int
-	Unbound bool
+	Minor int
 	// HistoryBytes bounds, approximately, the memory that earlier states of a cluster's objects take; 0 is no bound.
 	HistoryBytes int64
 	// QueueBytes bounds the input that is under way; 0 stands for 32 MiB.
@@ -97,10 +96,7 @@ type service struct {
 
 // Serve evaluates what the sources deliver, and stores what comes of it, until the context ends or all partitions have.
 func Serve(ctx context.Context, cfg ServeConfig) error {
-	s, err := newService(cfg)
-	if err != nil {
-		return err
-	}
+	s := newService(cfg)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var watchers sync.WaitGroup
@@ -112,7 +108,7 @@ func Serve(ctx context.Context, cfg ServeConfig) error {
 			}
 		})
 	}
-	err = s.serve(ctx)
+	err := s.serve(ctx)
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		err = cause
 	}
@@ -121,7 +117,7 @@ func Serve(ctx context.Context, cfg ServeConfig) error {
 	return err
 }
 
-func newService(cfg ServeConfig) (*service, error) {
+func newService(cfg ServeConfig) *service {
 	if cfg.Metrics == nil {
 		cfg.Metrics = noMetrics{}
 	}
@@ -132,9 +128,8 @@ func newService(cfg ServeConfig) (*service, error) {
 		cfg.QueueBytes = defaultQueueBytes
 	}
 	s := &service{cfg: cfg, checkpointed: time.Now(), texts: newTexts(), assignments: map[string]ingest.Assignment{}, changed: make(chan struct{})}
-	states, err := newClusterStates(&s.cfg)
-	s.state = states
-	return s, err
+	s.state = &clusterStates{cfg: &s.cfg, all: map[string]*clusterState{}}
+	return s
 }
 
 func (s *service) assign(source string, a ingest.Assignment) {

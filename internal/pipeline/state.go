@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/vapshadow/vapshadow/engine"
-	"github.com/vapshadow/vapshadow/internal/manifest"
 	"github.com/vapshadow/vapshadow/replay"
 	"github.com/vapshadow/vapshadow/sink"
 )
@@ -55,43 +54,7 @@ func (c *clusterState) decide(d *replay.Decoded) (out verdicts) {
 // goroutine.
 type clusterStates struct {
 	cfg *ServeConfig
-	// engine has the policies that were given; nil where each cluster has its own.
-	engine func() *engine.Engine
-	// beside are the objects that stand beside the policies in their files.
-	beside []manifest.Object
-	all    map[string]*clusterState
-}
-
-func newClusterStates(cfg *ServeConfig) (*clusterStates, error) {
-	c := &clusterStates{cfg: cfg, all: map[string]*clusterState{}}
-	if len(cfg.Policies) == 0 {
-		return c, nil
-	}
-	result := newResult()
-	set, beside, err := read(c.replayConfig("", cfg.Policies), nil, result)
-	if err != nil {
-		return nil, err
-	}
-	c.report(result)
-	e, err := engine.New(engineConfig(c.replayConfig("", cfg.Policies), set))
-	if err != nil {
-		return nil, err
-	}
-	c.beside, c.engine = beside, func() *engine.Engine { return e }
-	return c, nil
-}
-
-func (c *clusterStates) report(result *Result) {
-	for _, refusal := range result.Refusals {
-		c.cfg.Log.Warn("refused, as an apiserver would", "reason", refusal)
-	}
-	for _, warning := range result.Warnings {
-		c.cfg.Log.Warn(warning)
-	}
-}
-
-func (c *clusterStates) replayConfig(cluster string, policies []string) ReplayConfig {
-	return ReplayConfig{Policies: policies, Cluster: c.cfg.Clusters[cluster], Minor: c.cfg.Minor, Unbound: c.cfg.Unbound}
+	all map[string]*clusterState
 }
 
 // of is the state of a cluster.
@@ -108,36 +71,50 @@ func (c *clusterStates) known(name string) *clusterState { return c.all[name] }
 
 // begin makes the state of a cluster from its snapshot, and from what an earlier process knew, if that is given.
 func (c *clusterStates) begin(name string, earlier io.Reader) (*clusterState, error) {
+	state := &clusterState{name: name, seen: newSeen()}
 	config := replay.Config{Minor: c.cfg.Minor, HistoryBytes: c.cfg.HistoryBytes}
-	if c.engine != nil {
-		config.Keep = func(group, resource string) bool { return c.engine().Needs(group, resource) }
+	if c.cfg.Policies != nil {
+		state.replayer = c.cfg.Policies.Replayer(config)
+	} else {
+		state.replayer = replay.New(config)
 	}
-	state := &clusterState{name: name, replayer: replay.New(config), seen: newSeen()}
 	if earlier != nil {
 		if err := state.replayer.Restore(earlier); err != nil {
 			return nil, err
 		}
 	}
-	result, cfg := newResult(), c.replayConfig(name, nil)
-	set, objects, err := read(cfg, state.replayer, result)
-	if err != nil {
-		return nil, fmt.Errorf("reading cluster %q: %w", name, err)
-	}
-	snapshot(state.replayer, append(objects, c.beside...), result)
-	if c.engine != nil {
-		state.evaluate = func(req *replay.Request) (engine.Decision, error) { return c.engine().Evaluate(req), nil }
-		state.texts = func() []engine.Text { return c.engine().Texts() }
-	} else {
-		c.report(result)
-		e, err := engine.New(engineConfig(cfg, set))
-		if err != nil {
-			return nil, err
-		}
-		policies := newTimeline(c.cfg.Minor, e)
-		state.evaluate, state.texts = policies.evaluate, func() []engine.Text { return policies.last().Texts() }
+	if err := c.evaluates(state); err != nil {
+		return nil, fmt.Errorf("beginning cluster %q: %w", name, err)
 	}
 	c.all[name] = state
 	return state, nil
+}
+
+// evaluates shows a cluster's snapshot, and says what evaluates its requests.
+func (c *clusterStates) evaluates(state *clusterState) error {
+	result := newResult()
+	cfg := ReplayConfig{Cluster: c.cfg.Clusters[state.name], Minor: c.cfg.Minor}
+	set, objects, err := read(cfg, state.replayer, result)
+	if err != nil {
+		return err
+	}
+	if given := c.cfg.Policies; given != nil {
+		snapshot(state.replayer, append(objects, given.Current().Beside...), result)
+		state.evaluate = func(req *replay.Request) (engine.Decision, error) { return given.Evaluate(req), nil }
+		state.texts = func() []engine.Text { return given.Current().Texts }
+		return nil
+	}
+	snapshot(state.replayer, objects, result)
+	for _, told := range append(result.Refusals, result.Warnings...) {
+		c.cfg.Log.Warn("the snapshot has policies that cannot be used as they are", "cluster", state.name, "policy", told)
+	}
+	e, err := engine.New(engineConfig(cfg, set))
+	if err != nil {
+		return err
+	}
+	policies := newTimeline(c.cfg.Minor, e)
+	state.evaluate, state.texts = policies.evaluate, func() []engine.Text { return policies.last().Texts() }
+	return nil
 }
 
 // clear forgets all clusters.

@@ -36,6 +36,13 @@ func opened[S sink.Database](s S, err error) (sink.Database, error) {
 	return s, nil
 }
 
+// Embedded says whether a URL is of a store that only this machine uses, so that its owner may bring it up to date by
+// the way.
+func Embedded(address string) bool {
+	kind, _, err := parse(address)
+	return err == nil && kind == kindSQLite
+}
+
 // Migrate brings the schema of a database up to date, and returns the migrations that it applied. Two at once are safe.
 func Migrate(ctx context.Context, address string) ([]sink.Migration, error) {
 	kind, file, err := parse(address)
@@ -75,6 +82,9 @@ func Grant(ctx context.Context, address string, writers, readers []string) error
 		return postgres.Grant(ctx, address, writers, readers)
 	}
 }
+
+// Unreachable says whether an error of Open is that of a server that is worth waiting for.
+func Unreachable(err error) bool { return postgres.Unreachable(err) }
 
 // Redact is a URL to be shown: without passwords.
 func Redact(address string) string {
