@@ -11,9 +11,6 @@ import (
 // runtimeLine is where Docker and containerd split a line, in bytes.
 const runtimeLine = 16 << 10
 
-// truncatedAnnotation is what an apiserver sets on an event whose bodies it took off for their size.
-const truncatedAnnotation = "audit.k8s.io/truncated"
-
 // whyCut tells text whose end is missing from text that is no JSON, where that can be told. In an envelope that is
 // whole, it was not the source that ended early.
 func whyCut(text []byte, skip *Skip, depth int) *Skip {
@@ -43,14 +40,8 @@ const tooBig = `"skipped-too-big-size-object"`
 // isPlaceholder tells whether a string stands in place of a body. An object or a patch is never a string.
 func isPlaceholder(body []byte) bool { return string(body) == tooBig || endsCut(body) }
 
-// lose says that a body did not reach the log. The annotation is that of an apiserver that takes bodies off itself.
-func (ev *Event) lose(name string) {
-	ev.Absent = append(ev.Absent, name)
-	if ev.Annotations == nil {
-		ev.Annotations = make(map[string]string)
-	}
-	ev.Annotations[truncatedAnnotation] = "true"
-}
+// lose says that a body did not reach the log.
+func (ev *Event) lose(name string) { ev.Absent = append(ev.Absent, name) }
 
 // restoreDots gives the keys of annotations their dots back, where a shipper has put underscores in their place: what
 // stands before the slash is a DNS name, which has none. In the bodies there is no telling what a key was, and Elastic's
