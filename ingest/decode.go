@@ -50,14 +50,17 @@ func decodeFirst(data []byte, at Position) (*Event, *Skip) {
 	return decodeEvent(data, at)
 }
 
-// decodeEvent decodes one value, trimmed and not empty. The strict decoder comes first: it is fast, and nearly all
-// events pass it. Both results are nil for an EventList without items.
+// decodeEvent decodes one value, trimmed and not empty. The fast reader comes first, as nearly all
+// events are written as it wants them, then the strict decoder. Both results are nil for an EventList without items.
 func decodeEvent(data []byte, at Position) (*Event, *Skip) {
-	ev := new(Event)
-	if err := jsonv2.Unmarshal(data, ev); err != nil || data[0] != '{' {
-		var skip *Skip
-		if ev, skip = decodeApart(data, at); skip != nil {
-			return nil, skip
+	ev := scanEvent(data)
+	if ev == nil {
+		ev = new(Event)
+		if err := jsonv2.Unmarshal(data, ev); err != nil || data[0] != '{' {
+			var skip *Skip
+			if ev, skip = decodeApart(data, at); skip != nil {
+				return nil, skip
+			}
 		}
 	}
 	meta := typeMeta{Kind: ev.Kind, APIVersion: ev.APIVersion}

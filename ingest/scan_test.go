@@ -1,0 +1,107 @@
+package ingest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vapshadow/vapshadow/ingest"
+)
+
+// TestScanEvent: events as apiservers write them are read by the fast reader, to the same as by the strict one.
+func TestScanEvent(t *testing.T) {
+	fast := 0
+	lines := realLines(t)
+	for _, line := range lines {
+		got := ingest.ScanEvent(line)
+		if got == nil {
+			continue
+		}
+		fast++
+		if diff := cmp.Diff(ingest.StrictEvent(line), got); diff != "" {
+			t.Errorf("not as the strict decoder reads it (-strict +fast):\n%s\n%s", diff, line)
+		}
+	}
+	if fast < len(lines)*3/4 {
+		t.Errorf("%d of %d events are read fast", fast, len(lines))
+	}
+}
+
+// TestScanOdd: what only the strict decoder can judge is left to it.
+func TestScanOdd(t *testing.T) {
+	const good = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","auditID":"a","stage":"Panic","verb":"get"`
+	if ingest.ScanEvent([]byte(good+"}")) == nil {
+		t.Fatal("a good event is odd")
+	}
+	for _, rest := range []string{
+		`,"verb":"get"}`, `,"\u0076erb":"list"}`, `,"other":1}`, `,"user":{"username":"a","username":"b"}}`, `,"user":null}`,
+		`,"annotations":{"a":"1","a":"2"}}`, `,"annotations":{"a":1}}`, ",\"userAgent\":\"\xff\"}", ",\"userAgent\":\"\x01\"}",
+		`,"userAgent":"\ud800"}`, `,"userAgent":"\q"}`, `,"stageTimestamp":"2026-02-30T00:00:00Z"}`, `,"stageTimestamp":"2026-01-02T00:00:00+01:00"}`,
+		`,"responseStatus":{"code":1e2}}`, `,"responseStatus":{"code":2000}}`, `,"responseStatus":{"metadata":{"a":1,"a":2}}}`,
+		`,"responseStatus":{"details":{"causes":[{"a":{"b":{"c":[1]}}}]}}}`, `,"authenticationMetadata":{"a":01}}`,
+		`,"requestObject":{"a":}}`, `,"requestObject":{"a":01}}`, `,"requestObject":[1,]}`, `,"requestObject":{"a" 1}}`, `,"requestObject":"` + "\n" + `"}`,
+		`,"requestObject":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`,
+		`,}`, `}}`, `} {}`, ``, `,"sourceIPs":["a",]}`, `,"sourceIPs":[1]}`,
+	} {
+		if ev := ingest.ScanEvent([]byte(good + rest)); ev != nil {
+			t.Errorf("%s is not odd: %+v", rest, ev)
+		}
+	}
+}
+
+// TestPassValue holds the fast reader of bodies to encoding/json.
+func TestPassValue(t *testing.T) {
+	for _, text := range []string{
+		`null`, `true`, `tru`, `-1.5e+10`, `-`, `1.`, `.5`, `01`, `1e`, `""`, `"`, `"\"`, `"\u00zz"`, `"\u0`, `{}`, `[]`, `[}`, `{]`, `{"a":1,}`, `{,}`, `{"a"}`,
+		`[1 2]`, `[1,2]`, `{"a":{"b":[{"c":null}]}}`, ` [ 1 , { "a" : "b" } ] `, `{1:2}`, `{"a":1 "b":2}`, `"0123456789abcdef"`, `"0123456789abcde\n"`, "\"01234567\x1f\"", "\"\x7f\"",
+	} {
+		n, ok := ingest.PassValue([]byte(text))
+		if valid := json.Valid([]byte(text)); ok && n == len(strings.TrimRight(text, " ")) != valid {
+			t.Errorf("%s: %d %v, valid is %v", text, n, ok, valid)
+		} else if !ok && valid {
+			t.Errorf("%s does not pass", text)
+		}
+	}
+}
+
+// FuzzScanEvent holds that the fast reader and the strict decoder agree on every text that the fast one takes.
+func FuzzScanEvent(f *testing.F) {
+	for _, line := range realLines(f) {
+		if len(line) < 1500 {
+			f.Add(line)
+		}
+	}
+	for _, body := range []string{`{"a":1,"a":2}`, `"\ud800"`, "\"\xff\"", `[[[]]]`, `-0.0e1`, `null`} {
+		f.Add(fmt.Appendf(nil, `{"auditID":"a","stage":"Panic","requestObject":%s,"responseObject" : %s }`, body, body))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		data = bytes.Trim(data, " \n\r\t")
+		got := ingest.ScanEvent(data)
+		if got == nil {
+			return
+		}
+		if diff := cmp.Diff(ingest.StrictEvent(data), got); diff != "" {
+			t.Errorf("not as the strict decoder reads it (-strict +fast):\n%s", diff)
+		}
+	})
+}
+
+// FuzzPassValue holds the fast reader of bodies to encoding/json, which takes the same texts for JSON.
+func FuzzPassValue(f *testing.F) {
+	for _, text := range []string{`{"a":[1,-2.5e3,true,false,null,"\u00e9\n"]}`, `[{}]`, `"0123456789\\"`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		n, ok := ingest.PassValue(data)
+		switch {
+		case ok && !json.Valid(data[:n]):
+			t.Errorf("%q passes", data[:n])
+		case !ok && json.Valid(data) && bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{")) < 60:
+			t.Errorf("%q does not pass", data)
+		}
+	})
+}
