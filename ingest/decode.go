@@ -53,16 +53,25 @@ func decodeFirst(data []byte, at Position) (*Event, *Skip) {
 // decodeEvent decodes one value, trimmed and not empty. The fast reader comes first, as nearly all
 // events are written as it wants them, then the strict decoder. Both results are nil for an EventList without items.
 func decodeEvent(data []byte, at Position) (*Event, *Skip) {
-	ev := scanEvent(data)
-	if ev == nil {
-		ev = new(Event)
-		if err := jsonv2.Unmarshal(data, ev); err != nil || data[0] != '{' {
-			var skip *Skip
-			if ev, skip = decodeApart(data, at); skip != nil {
-				return nil, skip
-			}
+	if ev := scanEvent(data); ev != nil {
+		return ev.checked(data, at)
+	}
+	return decodeStrictly(data, at)
+}
+
+func decodeStrictly(data []byte, at Position) (*Event, *Skip) {
+	ev := new(Event)
+	if err := jsonv2.Unmarshal(data, ev); err != nil || data[0] != '{' {
+		var skip *Skip
+		if ev, skip = decodeApart(data, at); skip != nil {
+			return nil, skip
 		}
 	}
+	return ev.checked(data, at)
+}
+
+// checked is the event made ready for use, or why it is none.
+func (ev *Event) checked(data []byte, at Position) (*Event, *Skip) {
 	meta := typeMeta{Kind: ev.Kind, APIVersion: ev.APIVersion}
 	switch {
 	case meta.isList():

@@ -1,22 +1,16 @@
 package ingest
 
-import jsonv2 "github.com/go-json-experiment/json"
-
-// ScanEvent is the fast reader by itself; nil where it leaves the text to the strict one.
-func ScanEvent(data []byte) *Event { return scanEvent(data) }
-
-// StrictEvent is the strict decoder by itself; nil where the text is no event that can be used.
-func StrictEvent(data []byte) *Event {
-	ev := new(Event)
-	if err := jsonv2.Unmarshal(data, ev); err == nil && data[0] == '{' {
-		return ev
+// ScanEvent is what is made of text by the fast reader; read is false where that leaves it to the strict decoder.
+func ScanEvent(data []byte) (ev *Event, skip *Skip, read bool) {
+	if ev = scanEvent(data); ev == nil {
+		return nil, nil, false
 	}
-	ev, skip := decodeApart(data, Position{})
-	if skip != nil {
-		return nil
-	}
-	return ev
+	ev, skip = ev.checked(data, Position{})
+	return ev, skip, true
 }
+
+// StrictEvent is what is made of text by the strict decoder.
+func StrictEvent(data []byte) (*Event, *Skip) { return decodeStrictly(data, Position{}) }
 
 // PassValue is the length of the value that data begins with.
 func PassValue(data []byte) (int, bool) { return passValue(data) }
