@@ -129,7 +129,7 @@ func commit(t *testing.T, url string, to time.Time) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close() //nolint:errcheck // what counts has been committed
+	defer store.Close()
 	const partition = "audit/0"
 	b := &sink.Batch{Moves: []sink.Move{{Source: "kafka", Partition: partition, To: sink.Mark{Offset: 100}, EventTime: to}}}
 	line := func(outcome, reason string, count int64) {

@@ -95,9 +95,9 @@ func chosen(time string) string {
 
 // linkTo leads to a dashboard, in the same time range, narrowed to the values that a table's row has in columns.
 func linkTo(uid string, columns ...string) string {
-	link := "/d/" + uid + "?${__url_time_range}"
+	parts := []string{"/d/" + uid + "?${__url_time_range}"}
 	for _, c := range columns {
-		link += "&var-" + c + "=${__data.fields." + c + ":percentencode}"
+		parts = append(parts, "var-"+c+"=${__data.fields."+c+":percentencode}")
 	}
-	return link
+	return strings.Join(parts, "&")
 }
