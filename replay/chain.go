@@ -30,6 +30,8 @@ type version struct {
 	contested bool
 	// deleted: the object was gone afterwards.
 	deleted bool
+	// watched: it was seen in the cluster, and the log has not shown the write so far.
+	watched bool
 	// from and to bound the moment of the write; both are zero for the snapshot.
 	from, to time.Time
 	// writer is the auditID of the request that wrote; empty for the snapshot.
@@ -62,10 +64,21 @@ type chain struct {
 // insert puts a version in its place and says whether it was new. A write that changed nothing shows the
 // resourceVersion that the object already had: it is no version of its own.
 func (c *chain) insert(v *version) bool {
+	if have := c.gone(v); have != nil {
+		if have.watched {
+			have.watched, have.writer, have.from, have.to = false, v.writer, v.from, v.to
+		}
+		return false
+	}
 	if v.rv != 0 {
 		for _, have := range c.versions {
 			if have.rv == v.rv && have.uid == v.uid && have.deleted == v.deleted {
 				switch {
+				case v.watched:
+				case have.watched:
+					// The log tells better when: by its end, the resourceVersion was given out.
+					have.watched, have.writer = false, v.writer
+					have.prove(v.to)
 				case v.to.Before(have.from):
 					have.from, have.to, have.writer = v.from, v.to, v.writer
 				case have.writer != v.writer && have.overlaps(v) && !have.from.IsZero():

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -17,11 +18,16 @@ type changeLog struct {
 	order   int
 	// opaque says that some change is not shown: the rare case in which the log has to be searched for it.
 	opaque bool
+	// watched says that some change was seen in the cluster: only then a change may be there twice.
+	watched bool
 }
 
 type timedChange struct {
 	Change
 	from, to time.Time
+	// rv is the resourceVersion that the write gave; 0 where that is not known. watched is as in version.
+	rv      uint64
+	watched bool
 }
 
 var rbacKinds = map[string]string{
@@ -29,15 +35,52 @@ var rbacKinds = map[string]string{
 }
 
 func (l *changeLog) add(c Change, from, to time.Time) {
+	l.insert(timedChange{Change: c, from: from, to: to})
+}
+
+func (l *changeLog) insert(c timedChange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.changes = append(l.changes, timedChange{Change: c, from: from, to: to})
+	if !l.amongWatched(&c) {
+		return
+	}
+	l.changes = append(l.changes, c)
 	l.opaque = l.opaque || c.Opaque
 	// Kept in the order in which the writes were done, which is nearly the order in which they come.
 	for i := len(l.changes) - 1; i > 0 && l.changes[i].to.Before(l.changes[i-1].to); i-- {
 		l.changes[i], l.changes[i-1] = l.changes[i-1], l.changes[i]
 		l.order++
 	}
+}
+
+// amongWatched makes room for a change where the log and a watch show the same object: once for each resourceVersion,
+// and in their order. It says whether the change is new.
+func (l *changeLog) amongWatched(c *timedChange) bool {
+	l.watched = l.watched || c.watched
+	if c.rv == 0 || !l.watched {
+		return true
+	}
+	for i := 0; i < len(l.changes); i++ {
+		have := &l.changes[i]
+		if have.rv == 0 || have.Kind != c.Kind || have.Namespace != c.Namespace || have.Name != c.Name {
+			continue
+		}
+		switch {
+		case have.rv == c.rv && c.watched:
+			return false
+		case have.rv == c.rv && have.watched:
+			l.changes = slices.Delete(l.changes, i, i+1)
+			l.order++
+			i--
+		case have.rv < c.rv && have.watched && have.to.After(c.to):
+			have.to = c.to
+			l.order++
+		case have.rv > c.rv && c.watched && c.to.After(have.to):
+			c.to = have.to.Add(-1) // It stands before the later one.
+		}
+	}
+	slices.SortStableFunc(l.changes, func(a, b timedChange) int { return a.to.Compare(b.to) })
+	return true
 }
 
 // asOf is the state while a request was admitted: the changes that had taken effect, and those of which it is not

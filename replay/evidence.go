@@ -65,6 +65,8 @@ const (
 	Evicted Reason = "Evicted"
 	// NotKept: no policy that is evaluated hangs on what the object was before, so that was not kept.
 	NotKept Reason = "NotKept"
+	// NotWatched: the cluster is watched, and was not at that moment: before the first list, or while it was out of reach.
+	NotWatched Reason = "NotWatched"
 	// NoConversion: the policy asks for another version of the object, which cannot be had here.
 	NoConversion Reason = "NoConversion"
 )

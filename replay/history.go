@@ -33,6 +33,7 @@ type History struct {
 	lru         lru
 	evicted     evictions
 	clock       clock
+	watch       watches
 	// newest is the greatest resourceVersion of the snapshot; after the end of the first write known to be newer.
 	newest uint64
 	after  time.Time
@@ -73,12 +74,18 @@ func (h *History) add(key Key, v *version) {
 		return
 	}
 	h.pack(v)
+	if v.watched {
+		h.watch.add(v)
+	}
 	switch {
 	case v.rv == 0:
 	case v.from.IsZero():
 		h.newest = max(h.newest, v.rv)
 	default:
-		h.clock.add(v.from, v.rv)
+		if !v.watched {
+			h.clock.add(v.from, v.rv)
+			h.watch.prove(v.rv, v.to)
+		}
 		if v.rv > h.newest && (h.after.IsZero() || v.to.Before(h.after)) {
 			h.after = v.to
 		}
@@ -264,6 +271,7 @@ func (h *History) chain(key Key) *chain {
 func (h *History) showed(rv uint64, before time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.watch.prove(rv, before)
 	if rv > h.newest && (h.after.IsZero() || before.Before(h.after)) {
 		h.after = before
 	}

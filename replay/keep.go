@@ -90,16 +90,22 @@ func (r *Replayer) unmark(k Key) Key {
 
 // keep takes a write into the history, if its object is kept.
 func (r *Replayer) keep(k Key, v *version) {
-	r.seen(v.to)
+	until := v.to
+	if v.watched {
+		until = r.seenUntil() // The watch is ahead of the log.
+	} else {
+		r.seen(v.to)
+	}
 	k, keep := r.keptAs(k)
 	if !keep {
+		r.history.proved(v.rv, v.to)
 		return
 	}
 	if strings.HasSuffix(k.Resource, ownersOnly) {
 		v = v.owners()
 	}
 	r.history.add(k, v)
-	r.history.forget(k, v.to.Add(-horizon))
+	r.history.forget(k, until.Add(-horizon))
 }
 
 // keepSnapshot takes an object of the snapshot into the history, if it is kept.
@@ -151,6 +157,13 @@ func (r *Replayer) seen(t time.Time) {
 	if t.After(r.last) {
 		r.last = t
 	}
+}
+
+// seenUntil is how far the log has come.
+func (r *Replayer) seenUntil() time.Time {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.last
 }
 
 // because replaces NoHistory, of which the request's own object is the subject, by what it is due to where that is the

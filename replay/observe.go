@@ -235,6 +235,9 @@ func (r *Replayer) observeCollection(d *Decoded, resources *Resources) {
 
 func (r *Replayer) record(k Key, v *version) {
 	known := r.history.inSnapshot(k, v)
+	if known && v.watched {
+		return
+	}
 	change := Change{Namespace: k.Namespace, Name: k.Name, Content: v.content, Opaque: v.opaque() || v.derive != nil, AuditID: v.writer}
 	r.keep(k, v)
 	if known {
@@ -243,11 +246,11 @@ func (r *Replayer) record(k Key, v *version) {
 	switch k.Group {
 	case rbacGroup:
 		if change.Kind = rbacKinds[k.Resource]; change.Kind != "" {
-			r.rbac.add(change, v.from, v.to)
+			r.rbac.insert(timedChange{Change: change, from: v.from, to: v.to, rv: v.rv, watched: v.watched})
 		}
 	case policyGroup:
 		if change.Kind = policyKinds[k.Resource]; change.Kind != "" {
-			r.policies.add(change, v.from, v.to)
+			r.policies.insert(timedChange{Change: change, from: v.from, to: v.to, rv: v.rv, watched: v.watched})
 		}
 	case crdGroup:
 		if k.Resource == "customresourcedefinitions" {

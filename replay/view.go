@@ -42,6 +42,8 @@ func (v View) named(key Key, because Reason, appears bool) Object {
 	}
 	s, found := v.history.asOf(key, v.from, v.to, cacheLag, appears)
 	switch {
+	case v.history.unwatched(key.Group, key.Resource, v.from, v.to, found):
+		return missing(NotWatched)
 	case found && s.deleted:
 		return Object{Evidence: Evidence{Level: Presumed}}
 	case found:
@@ -68,6 +70,9 @@ func (v View) Params(gvr schema.GroupVersionResource, namespace string, selector
 		return nil, Evidence{Level: Missing, Because: NotKept}
 	default:
 		return nil, Evidence{Level: Missing, Because: NoParams}
+	}
+	if v.history.unwatched(gvr.Group, gvr.Resource, v.from, v.to, false) {
+		return nil, Evidence{Level: Missing, Because: NotWatched}
 	}
 	if v.history.anyEvicted(gvr.Group, gvr.Resource) {
 		return nil, Evidence{Level: Missing, Because: Evicted}
@@ -105,6 +110,9 @@ func labelsOf(content map[string]any) map[string]string {
 func (v View) RBAC() (ChangeState, Evidence) {
 	if v.rbac == nil || !v.rbac.listed {
 		return ChangeState{}, Evidence{Level: Missing, Because: NoRBAC}
+	}
+	if v.history != nil && v.history.rbacUnwatched(v.to) {
+		return ChangeState{}, Evidence{Level: Missing, Because: NotWatched}
 	}
 	state := v.rbac.asOf(v.from, v.to)
 	if v.rbac.hides(state.Changes + state.Pending) {
