@@ -2,13 +2,10 @@ package kafka
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/segmentio/kafka-go/compress"
 )
 
 // message is what a record is for us.
@@ -35,17 +32,11 @@ func openRecords(b *batch, maxBytes int) (*records, error) {
 	if b.corrupt {
 		return nil, errors.New("the checksum does not fit")
 	}
-	plain := bytes.NewReader(b.records)
-	if code := b.attributes & codecBits; code != 0 {
-		codec := compress.Compression(code).Codec()
-		if codec == nil {
-			return nil, fmt.Errorf("compression %d is not known", code)
-		}
-		r.codec = codec.NewReader(plain)
-		r.reader = bufio.NewReaderSize(r.codec, 64<<10)
-	} else {
-		r.reader = bufio.NewReader(plain)
+	codec, err := decompress(b.attributes&codecBits, b.records, maxBytes)
+	if err != nil {
+		return nil, err
 	}
+	r.codec, r.reader = codec, bufio.NewReader(codec)
 	return r, nil
 }
 
