@@ -66,7 +66,7 @@ func TestServerEndsWithTheTests(t *testing.T) {
 		select {} // until killed
 	}
 	// A folder of its own for temporary files shows what is left. Postgres' user has to come through.
-	folder, err := os.MkdirTemp("", "pgtest-child-")
+	folder, err := os.MkdirTemp("", "pgtest-child-") //nolint:usetesting // Postgres' user does not get into t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func connect(t *testing.T, url string) *pgx.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close(t.Context()) }) //nolint:errcheck // the server may be gone
+	t.Cleanup(func() { conn.Close(t.Context()) })
 	return conn
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -22,17 +23,21 @@ import (
 type Config struct {
 	// Settings are lines of postgresql.conf: "max_connections": "10".
 	Settings map[string]string
+	// FileSize is how many bytes a file of the server may have; 0 for no bound. It stands for a disk that is full.
+	FileSize int64
 }
 
 // Server is a Postgres on 127.0.0.1 with data in a temporary folder. It keeps port and data when it is started again.
 type Server struct {
 	Port int
+	// FileSize is that of Config. A change counts from the next Start.
+	FileSize int64
 
 	programs, folder string
 	as               *syscall.Credential
 	watchdog         *watchdog
 	running          *exec.Cmd
-	exited           chan error
+	exited           chan struct{}
 	databases        atomic.Int64
 }
 
@@ -45,7 +50,7 @@ const (
 )
 
 func newServer(cfg Config) (s *Server, err error) {
-	s = &Server{}
+	s = &Server{FileSize: cfg.FileSize}
 	if s.programs, err = findPrograms(); err != nil {
 		return nil, err
 	}
@@ -83,9 +88,7 @@ func (s *Server) create(cfg Config) error {
 		"listen_addresses": "'127.0.0.1'", "port": strconv.Itoa(s.Port), "unix_socket_directories": "'" + s.folder + "'",
 		"fsync": "on", "max_connections": "200", "shared_buffers": "'64MB'", "log_line_prefix": "'%m [%p] '",
 	}
-	for name, value := range cfg.Settings {
-		settings[name] = value
-	}
+	maps.Copy(settings, cfg.Settings)
 	var conf bytes.Buffer
 	for name, value := range settings {
 		fmt.Fprintf(&conf, "%s = %s\n", name, value)
@@ -106,12 +109,21 @@ func (s *Server) Start() error {
 	}
 	defer logFile.Close() //nolint:errcheck // the server has its own handle
 	cmd := s.command("postgres", "-D", s.data())
+	if s.FileSize > 0 {
+		bound := fmt.Sprintf("ulimit -f %d && exec \"$0\" \"$@\"", s.FileSize/512)
+		cmd.Args = append([]string{"/bin/sh", "-c", bound}, cmd.Args...)
+		cmd.Path = "/bin/sh"
+	}
 	cmd.Stdout, cmd.Stderr = logFile, logFile
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	exited := make(chan error, 1)
-	go func() { exited <- cmd.Wait() }()
+	exited := make(chan struct{})
+	var ended error
+	go func() {
+		ended = cmd.Wait()
+		close(exited)
+	}()
 	s.running, s.exited = cmd, exited
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		err := s.ping()
@@ -119,9 +131,9 @@ func (s *Server) Start() error {
 			return nil
 		}
 		select {
-		case exit := <-exited:
+		case <-exited:
 			s.running = nil
-			return fmt.Errorf("the server ended while it started (%v):\n%s", exit, s.Log())
+			return fmt.Errorf("the server ended while it started: %w\n%s", ended, s.Log())
 		default:
 		}
 		if time.Now().After(deadline) {
@@ -189,6 +201,14 @@ func (s *Server) Exec(ctx context.Context, database, sql string) error {
 	}
 	_, err = conn.Exec(ctx, sql)
 	return errors.Join(err, conn.Close(ctx))
+}
+
+// Own gives a folder to the user that the server runs as, for a tablespace.
+func (s *Server) Own(folder string) error {
+	if s.as == nil {
+		return nil
+	}
+	return os.Chown(folder, int(s.as.Uid), int(s.as.Gid))
 }
 
 // Log is what the server wrote to its log.

@@ -106,8 +106,7 @@ const (
 
 // code is the code of an error of the server's, empty for all others.
 func code(err error) string {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code
 	}
 	return ""
