@@ -159,7 +159,9 @@ func TestFollowTooLongLines(t *testing.T) {
 func TestFollowZeroes(t *testing.T) {
 	dir := t.TempDir()
 	live := filepath.Join(dir, "audit.log")
-	r := newLogReader(t, live, quick)
+	opts := quick
+	opts.MaxEntryBytes = 5000 // less than there are zeros
+	r := newLogReader(t, live, opts)
 	f, err := os.Create(live) // not to append
 	if err != nil {
 		t.Fatal(err)
@@ -195,6 +197,66 @@ func TestFollowZeroes(t *testing.T) {
 	}
 	put()
 	if diff := cmp.Diff(want, r.drain()); diff != "" {
+		t.Errorf("read (-want +got):\n%s", diff)
+	}
+}
+
+// TestFollowLateWriter: a writer may go on with a renamed file for a while, though another has begun the new one.
+func TestFollowLateWriter(t *testing.T) {
+	w := newLogWriter(t)
+	defer w.close()
+	opts := quick
+	opts.Quiet = time.Second
+	r := newLogReader(t, w.live, opts)
+	a, late, b := w.line(0), w.line(0), w.line(0)
+	w.write(a + "\n")
+	r.drain()
+	w.rename("time")
+	old := w.file
+	defer old.Close()
+	w.file = nil
+	w.write(b + "\n")
+	for range 5 {
+		r.next()
+	}
+	if _, err := old.WriteString(late + "\n"); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{a, late, b}, r.drain()); diff != "" {
+		t.Errorf("read (-want +got):\n%s", diff)
+	}
+}
+
+// TestFollowBeginningsAlike: all events begin alike, so the first bytes of a file say nothing of what it holds.
+func TestFollowBeginningsAlike(t *testing.T) {
+	w := newLogWriter(t)
+	defer w.close()
+	r := newLogReader(t, w.live, quick)
+	a, b := w.line(0), w.line(0)
+	w.write(a + "\n")
+	w.rename("time")
+	w.close()
+	w.write(b[:8])
+	if diff := cmp.Diff([]string{a}, r.drain()); diff != "" {
+		t.Errorf("with half a line in the new file (-want +got):\n%s", diff)
+	}
+	w.write(b[8:] + "\n")
+	if diff := cmp.Diff([]string{a, b}, r.drain()); diff != "" {
+		t.Errorf("with the line whole (-want +got):\n%s", diff)
+	}
+}
+
+// TestFollowEmptied: what was read of an emptied file is delivered, a last line without its end as well.
+func TestFollowEmptied(t *testing.T) {
+	w := newLogWriter(t)
+	defer w.close()
+	r := newLogReader(t, w.live, quick)
+	a, b, c := w.line(0), w.line(0), w.line(0)
+	w.write(a + "\n" + b)
+	r.drain()
+	w.truncate()
+	w.write(c + "\n")
+	if diff := cmp.Diff([]string{a, b, "FileGone", c}, r.drain()); diff != "" {
 		t.Errorf("read (-want +got):\n%s", diff)
 	}
 }
