@@ -126,6 +126,7 @@ func (p *Policies) Reload() error {
 		p.failed(err)
 		return err
 	}
+	set.compareBeside(p.Current())
 	p.swap(set)
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +26,7 @@ type PolicySet struct {
 	// Refusals are the policies and bindings that an apiserver would refuse, and the files that could not be read; Warnings
 	// what it would warn of.
 	Refusals, Warnings []string
-	// Beside are the objects of other kinds that stand in the same files.
+	// Beside are the objects of other kinds that stood in the same files at the start.
 	Beside []manifest.Object
 	// Hash is that of all Texts: two sets with the same give the same verdicts.
 	Hash   string
@@ -120,6 +122,16 @@ func (s *PolicySet) spoiled(before *PolicySet) error {
 		return nil
 	}
 	return fmt.Errorf("%d could not be used: %s", len(texts), strings.Join(s.Refusals, "; "))
+}
+
+// compareBeside warns of objects of other kinds that have changed: a Replayer was shown them at the start, and once.
+func (s *PolicySet) compareBeside(before *PolicySet) {
+	same := slices.EqualFunc(s.Beside, before.Beside, func(a, b manifest.Object) bool { return reflect.DeepEqual(a.Content, b.Content) })
+	s.Beside = before.Beside
+	if same {
+		return
+	}
+	s.Warnings = append(s.Warnings, "objects beside the policies (params, for one) have changed: they are taken in at the next start")
 }
 
 func hashOf(texts []engine.Text) string {

@@ -346,3 +346,24 @@ func TestPoliciesWatchOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestPoliciesBeside: params that stand beside the policies are not read again, and that is told.
+func TestPoliciesBeside(t *testing.T) {
+	dir := t.TempDir()
+	const limits = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: limits, namespace: shop}\ndata: {max: %q}\n"
+	writeFile(t, dir, "a.yaml", policyText("a", holds))
+	writeFile(t, dir, "limits.yaml", fmt.Sprintf(limits, "3"))
+	p, _ := openPolicies(t, dir)
+	for _, tt := range []struct {
+		name, max string
+		warnings  int
+	}{{"the same", "3", 0}, {"another value", "4", 1}, {"that value still", "4", 1}, {"as at the start", "3", 0}} {
+		writeFile(t, dir, "limits.yaml", fmt.Sprintf(limits, tt.max))
+		if err := p.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Current(); len(got.Beside) != 1 || len(got.Warnings) != tt.warnings {
+			t.Errorf("%s: %d beside, warnings %q", tt.name, len(got.Beside), got.Warnings)
+		}
+	}
+}
