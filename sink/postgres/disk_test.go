@@ -50,7 +50,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	full.makeRoom()
 	b := next()
-	if err := s.Commit(t.Context(), b); err != nil {
+	if _, err := persist(t.Context(), s, b); err != nil {
 		t.Fatalf("there is room again, and Commit says %v", err)
 	}
 	appendRows(all, b)
