@@ -51,6 +51,14 @@ func seed(t *testing.T) seeded {
 	}
 	commit(t, server.URLAs("vapshadow", "postgres"), s.to)
 	s.exec(t, "ANALYZE vapshadow.rollups, vapshadow.failures")
+	for table, rows := range map[string]int64{"rollups": 1_000_000, "failures": 200_000} {
+		var bytes int64
+		sql := "SELECT sum(pg_total_relation_size(inhrelid))::bigint FROM pg_inherits WHERE inhparent = $1::regclass"
+		if err := s.owner.QueryRow(t.Context(), sql, "vapshadow."+table).Scan(&bytes); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d bytes a row, with indexes", table, bytes/rows)
+	}
 	return s
 }
 
