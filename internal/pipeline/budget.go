@@ -53,6 +53,13 @@ func (b *budget) tight() bool {
 	return b.used > b.limit*3/4
 }
 
+// over says whether more is under way than there should be.
+func (b *budget) over() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used > b.limit
+}
+
 func (b *budget) inUse() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

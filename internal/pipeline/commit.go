@@ -98,6 +98,7 @@ func (b *openBatch) add(w *entryWork, of []verdicts, state *clusterState) {
 		}
 		s.rows.event(w.cluster, d, leftOut, of[i].records)
 	}
+	w.events, w.skips = nil, nil // All that is needed of them is in the rows.
 }
 
 const (

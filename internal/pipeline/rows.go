@@ -39,7 +39,7 @@ func (r *rows) count(cluster, outcome, reason string, n int64) {
 }
 
 // benign are the skips of what is known to be no audit event. All others may have been one.
-var benign = []ingest.SkipReason{ingest.NotAnEvent, ingest.DuplicateFile}
+var benign = []ingest.SkipReason{ingest.NotAnEvent, ingest.DuplicateFile, ingest.ControlMessage, ingest.OtherLog}
 
 // skip counts a piece of input that was left out, and keeps where it is if it may have been an event.
 func (r *rows) skip(cluster string, s ingest.Skip, letter sink.DeadLetter) {

@@ -169,7 +169,7 @@ func (n *session) done() bool {
 func (n *session) observe(now time.Time) (any bool, err error) {
 	for range observeAtOnce {
 		p := n.next(now)
-		if p == nil {
+		if p == nil || n.mustStore() {
 			return any, nil
 		}
 		any = true
@@ -181,6 +181,11 @@ func (n *session) observe(now time.Time) (any bool, err error) {
 		}
 	}
 	return any, nil
+}
+
+// mustStore says whether so much is under way that some of it has to be stored before more is taken in.
+func (n *session) mustStore() bool {
+	return n.budget.over() && (len(n.pending) > 0 || n.batch.any() || n.inFlight > 0)
 }
 
 // next is the partition whose portion is next: the one that is furthest behind in the time of the log, or one that is
@@ -342,8 +347,9 @@ func (n *session) decide(ctx context.Context, entries []*entryWork) error {
 	}
 	at := 0
 	for _, w := range entries {
-		n.batch.add(w, out[at:at+len(w.events)], n.state.known(w.cluster))
-		at += len(w.events)
+		of := out[at : at+len(w.events)]
+		at += len(of)
+		n.batch.add(w, of, n.state.known(w.cluster))
 	}
 	return nil
 }
@@ -360,7 +366,7 @@ func (n *session) offer(ctx context.Context, now time.Time) error {
 	if !n.batch.any() {
 		return nil
 	}
-	old := now.Sub(n.batch.begun) >= batchAge || len(n.pending) == 0
+	old := now.Sub(n.batch.begun) >= batchAge || len(n.pending) == 0 || n.budget.over()
 	if !n.batch.full() && !(old && n.inFlight == 0) {
 		return nil
 	}
