@@ -43,13 +43,18 @@ func serve(ctx context.Context, c *config.Config, s stdio) (err error) {
 	}
 	m, status := metrics.New(readVersion().Version), &pipeline.Status{}
 	cfg := pipeline.ServeConfig{
-		Name: c.Name, Sources: sources, Store: store, Policies: policies, Clusters: map[string][]string{},
+		Name: c.Name, Sources: sources, Store: store, Policies: policies, Clusters: map[string][]string{}, Live: map[string]pipeline.LiveConfig{},
 		Minor: minor, HistoryBytes: int64(c.Limits.HistoryBytes), QueueBytes: int64(c.Limits.QueueBytes),
 		Workers: c.Workers, CheckpointEvery: c.CheckpointEvery, ShutdownTimeout: c.ShutdownTimeout,
 		Metrics: m, Status: status, Log: log,
 	}
 	for _, cluster := range c.Clusters {
 		cfg.Clusters[cluster.Name] = cluster.Snapshot
+		if l := cluster.Live; l != nil {
+			cfg.Live[cluster.Name] = pipeline.LiveConfig{
+				Kubeconfig: l.Kubeconfig, Context: l.Context, Policies: l.PolicySelector != "", Selector: l.PolicySelector,
+			}
+		}
 	}
 	running, cancel := context.WithCancelCause(ctx)
 	var beside sync.WaitGroup

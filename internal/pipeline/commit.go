@@ -69,7 +69,7 @@ func (b *openBatch) add(w *entryWork, of []verdicts, state *clusterState) {
 	}
 	b.entries = append(b.entries, w)
 	if b.texts[w.cluster] == nil {
-		b.texts[w.cluster] = state.texts()
+		b.texts[w.cluster] = state.policies().Texts()
 	}
 	s := b.sub(w)
 	if s.delivery == "" {

@@ -22,6 +22,8 @@ type ReplayConfig struct {
 	// and bindings come from Cluster and from the log's own events, as they were at the time of each request.
 	Policies, Cluster, AuditLog []string
 	Stdin                       io.Reader
+	// Running are the objects of the cluster where it was asked itself, beside those of Cluster.
+	Running []manifest.Object
 	// Since and Until bound the stageTimestamp of the events that are evaluated; zero is no bound. Events outside still
 	// tell the state of the cluster.
 	Since, Until time.Time
@@ -181,6 +183,7 @@ func read(cfg ReplayConfig, restored *replay.Replayer, result *Result) (policy.S
 		}
 		result.Warnings = append(result.Warnings, p.Error())
 	}
+	cluster = append(cluster, cfg.Running...)
 	objects, stored := cluster, true
 	if len(cfg.Policies) > 0 {
 		if objects, err = readPolicies(cfg, result); err != nil {

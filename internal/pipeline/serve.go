@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/vapshadow/vapshadow/ingest"
+	"github.com/vapshadow/vapshadow/replay/live"
 	"github.com/vapshadow/vapshadow/sink"
 )
 
@@ -24,6 +25,8 @@ type ServeConfig struct {
 	Policies *Policies
 	// Clusters has the files of each cluster's snapshot, by its name.
 	Clusters map[string][]string
+	// Live says how to reach the clusters that are read while they run, by their names.
+	Live map[string]LiveConfig
 	// Minor is the apiserver to be: 37 for Kubernetes 1.37.
 	Minor int
 	// HistoryBytes bounds, approximately, the memory that earlier states of a cluster's objects take; 0 is no bound.
@@ -41,6 +44,9 @@ type ServeConfig struct {
 	Status *Status
 	Log    *slog.Logger
 }
+
+// LiveConfig says how to reach a cluster that is read while it runs.
+type LiveConfig = live.Config
 
 // ServedSource is a source with what the configuration says of it.
 type ServedSource struct {
@@ -108,7 +114,9 @@ func Serve(ctx context.Context, cfg ServeConfig) error {
 			}
 		})
 	}
+	s.state.ctx = ctx
 	err := s.serve(ctx)
+	s.state.clear()
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		err = cause
 	}

@@ -382,7 +382,7 @@ func (n *session) offer(ctx context.Context, now time.Time) error {
 	}
 	b := n.batch
 	for cluster := range b.texts { // Policies may have changed since the batch was begun.
-		b.texts[cluster] = append(b.texts[cluster], n.state.known(cluster).texts()...)
+		b.texts[cluster] = append(b.texts[cluster], n.state.known(cluster).policies().Texts()...)
 	}
 	select {
 	case n.commits <- b:

@@ -1,11 +1,13 @@
 package pipeline
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/vapshadow/vapshadow/engine"
+	"github.com/vapshadow/vapshadow/internal/manifest"
 	"github.com/vapshadow/vapshadow/replay"
 	"github.com/vapshadow/vapshadow/sink"
 )
@@ -15,10 +17,12 @@ type clusterState struct {
 	name     string
 	replayer *replay.Replayer
 	evaluate func(*replay.Request) (engine.Decision, error)
-	// texts are the policies and bindings as they are now.
-	texts  func() []engine.Text
-	seen   *seen
-	newest time.Time // the latest stageTimestamp that was observed
+	// policies are those that are evaluated now.
+	policies func() *engine.Engine
+	// unwatch ends the watching of the running cluster; nil where it is not watched.
+	unwatch context.CancelFunc
+	seen    *seen
+	newest  time.Time // the latest stageTimestamp that was observed
 }
 
 func (c *clusterState) observe(d *replay.Decoded, at seenAt) {
@@ -54,6 +58,8 @@ func (c *clusterState) decide(d *replay.Decoded) (out verdicts) {
 // goroutine.
 type clusterStates struct {
 	cfg *ServeConfig
+	// ctx is the service's: what is watched is watched for as long.
+	ctx context.Context
 	all map[string]*clusterState
 }
 
@@ -83,17 +89,22 @@ func (c *clusterStates) begin(name string, earlier io.Reader) (*clusterState, er
 			return nil, err
 		}
 	}
-	if err := c.evaluates(state); err != nil {
+	watched, err := c.running(state)
+	if err != nil {
 		return nil, fmt.Errorf("beginning cluster %q: %w", name, err)
 	}
+	if err := c.evaluates(state, watched.objects); err != nil {
+		return nil, fmt.Errorf("beginning cluster %q: %w", name, err)
+	}
+	watched.begin(c.ctx, state)
 	c.all[name] = state
 	return state, nil
 }
 
 // evaluates shows a cluster's snapshot, and says what evaluates its requests.
-func (c *clusterStates) evaluates(state *clusterState) error {
+func (c *clusterStates) evaluates(state *clusterState, running []manifest.Object) error {
 	result := newResult()
-	cfg := ReplayConfig{Cluster: c.cfg.Clusters[state.name], Minor: c.cfg.Minor}
+	cfg := ReplayConfig{Cluster: c.cfg.Clusters[state.name], Running: running, Minor: c.cfg.Minor}
 	set, objects, err := read(cfg, state.replayer, result)
 	if err != nil {
 		return err
@@ -101,7 +112,7 @@ func (c *clusterStates) evaluates(state *clusterState) error {
 	if given := c.cfg.Policies; given != nil {
 		snapshot(state.replayer, append(objects, given.Current().Beside...), result)
 		state.evaluate = func(req *replay.Request) (engine.Decision, error) { return given.Evaluate(req), nil }
-		state.texts = func() []engine.Text { return given.Current().Texts }
+		state.policies = func() *engine.Engine { return given.Current().Engine }
 		return nil
 	}
 	snapshot(state.replayer, objects, result)
@@ -113,12 +124,19 @@ func (c *clusterStates) evaluates(state *clusterState) error {
 		return err
 	}
 	policies := newTimeline(c.cfg.Minor, e)
-	state.evaluate, state.texts = policies.evaluate, func() []engine.Text { return policies.last().Texts() }
+	state.evaluate, state.policies = policies.evaluate, policies.last
 	return nil
 }
 
 // clear forgets all clusters.
-func (c *clusterStates) clear() { clear(c.all) }
+func (c *clusterStates) clear() {
+	for _, state := range c.all {
+		if state.unwatch != nil {
+			state.unwatch()
+		}
+	}
+	clear(c.all)
+}
 
 // newest is the latest stageTimestamp that was observed of any cluster.
 func (c *clusterStates) newest() (at time.Time) {
