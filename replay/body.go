@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	kjson "k8s.io/apimachinery/pkg/util/json"
+	"github.com/vapshadow/vapshadow/internal/jsonobject"
 )
 
 // decodeBody decodes a body of an event as Kubernetes decodes objects: integers are int64. A body that is no JSON
@@ -15,11 +15,7 @@ func decodeBody(raw json.RawMessage) map[string]any {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil
 	}
-	var out map[string]any
-	if err := kjson.Unmarshal(raw, &out); err != nil {
-		return nil
-	}
-	return out
+	return jsonobject.Decode(raw)
 }
 
 // isObject says whether a response shows a whole object of a kind, and not a Status, a Table or metadata alone.

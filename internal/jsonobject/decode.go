@@ -1,0 +1,300 @@
+// Package jsonobject decodes the JSON of Kubernetes objects.
+package jsonobject
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	kjson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// Decode decodes a JSON object as Kubernetes decodes objects: whole numbers are int64, the last value of a key counts,
+// and what is no Unicode becomes U+FFFD. It returns nil for text that is no JSON object.
+//
+// The strings share the memory of one copy of the text, but for those that are kept for long: what an object is called
+// must not keep the whole object.
+func Decode(text []byte) map[string]any {
+	d := &decoder{text: string(text)}
+	out := d.whole()
+	if !d.odd {
+		return out
+	}
+	out = nil
+	if err := kjson.Unmarshal(text, &out); err != nil {
+		return nil
+	}
+	return out
+}
+
+// maxDepth is how deep an object may be nested for decoder.
+const maxDepth = 500
+
+// decoder decodes text as apiservers and clients mostly write it. Once it has met something odd, which may be JSON or
+// not, nothing that it says counts.
+type decoder struct {
+	text  string
+	at    int
+	odd   bool
+	depth int
+	// open holds the elements of the arrays that are not read to their end.
+	open []any
+}
+
+func (d *decoder) whole() map[string]any {
+	d.space()
+	if d.peek() != '{' {
+		d.odd = true
+		return nil
+	}
+	out := d.object(true, false)
+	d.space()
+	d.odd = d.odd || d.at != len(d.text)
+	return out
+}
+
+// peek is the next byte; 0 at the end, which no JSON begins with.
+func (d *decoder) peek() byte {
+	if d.at < len(d.text) {
+		return d.text[d.at]
+	}
+	return 0
+}
+
+func (d *decoder) space() {
+	for d.at < len(d.text) && (d.text[d.at] == ' ' || d.text[d.at] == '\n' || d.text[d.at] == '\t' || d.text[d.at] == '\r') {
+		d.at++
+	}
+}
+
+// value reads a value. Strings get memory of their own where own says so.
+func (d *decoder) value(own, ownBelow bool) any {
+	d.space()
+	switch c := d.peek(); {
+	case c == '"':
+		s := d.string()
+		if own {
+			s = strings.Clone(s)
+		}
+		return s
+	case c == '{':
+		return d.object(ownBelow, ownBelow)
+	case c == '[':
+		return d.array(ownBelow)
+	case c == 't' && d.word("true"):
+		return true
+	case c == 'f' && d.word("false"):
+		return false
+	case c == 'n' && d.word("null"):
+		return nil
+	case c == '-' || c >= '0' && c <= '9':
+		return d.number()
+	}
+	d.odd = true
+	return nil
+}
+
+func (d *decoder) word(w string) bool {
+	if !strings.HasPrefix(d.text[d.at:], w) {
+		return false
+	}
+	d.at += len(w)
+	return true
+}
+
+// kept are the fields in which stands what is kept of an object after the object itself.
+func kept(field string) bool { return field == "metadata" || field == "details" }
+
+// object reads an object. Own says whether its strings get memory of their own, ownBelow whether those of its
+// ownerReferences do too.
+func (d *decoder) object(own, ownBelow bool) map[string]any {
+	d.at++
+	out := map[string]any{}
+	if d.depth++; d.depth > maxDepth {
+		d.odd = true
+	}
+	for first := true; !d.odd; first = false {
+		d.space()
+		c := d.peek()
+		if c == '}' && first {
+			break
+		}
+		if c != '"' {
+			d.odd = true
+			break
+		}
+		key := d.string()
+		d.space()
+		if d.peek() != ':' {
+			d.odd = true
+			break
+		}
+		d.at++
+		out[key] = d.value(own, kept(key) || ownBelow && key == "ownerReferences")
+		d.space()
+		if c = d.peek(); c == '}' {
+			break
+		}
+		d.odd = d.odd || c != ','
+		d.at++
+	}
+	d.at++
+	d.depth--
+	return out
+}
+
+func (d *decoder) array(own bool) []any {
+	d.at++
+	begin := len(d.open)
+	if d.depth++; d.depth > maxDepth {
+		d.odd = true
+	}
+	for first := true; !d.odd; first = false {
+		d.space()
+		if first && d.peek() == ']' {
+			break
+		}
+		d.open = append(d.open, d.value(own, own))
+		d.space()
+		c := d.peek()
+		if c == ']' {
+			break
+		}
+		d.odd = d.odd || c != ','
+		d.at++
+	}
+	d.at++
+	d.depth--
+	out := make([]any, len(d.open)-begin)
+	copy(out, d.open[begin:])
+	clear(d.open[begin:])
+	d.open = d.open[:begin]
+	return out
+}
+
+// number reads a number: an int64 where it is written as a whole number and is one.
+func (d *decoder) number() any {
+	begin := d.at
+	if d.peek() == '-' {
+		d.at++
+	}
+	whole := d.digits()
+	d.odd = d.odd || whole == 0 || whole > 1 && d.text[d.at-whole] == '0'
+	isInt := true
+	if d.peek() == '.' {
+		d.at++
+		isInt = false
+		d.odd = d.odd || d.digits() == 0
+	}
+	if c := d.peek(); c == 'e' || c == 'E' {
+		d.at++
+		isInt = false
+		if c = d.peek(); c == '+' || c == '-' {
+			d.at++
+		}
+		d.odd = d.odd || d.digits() == 0
+	}
+	text := d.text[begin:min(d.at, len(d.text))]
+	if isInt {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return n
+		}
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	d.odd = d.odd || err != nil
+	return f
+}
+
+func (d *decoder) digits() int {
+	begin := d.at
+	for d.at < len(d.text) && d.text[d.at] >= '0' && d.text[d.at] <= '9' {
+		d.at++
+	}
+	return d.at - begin
+}
+
+// string reads a string.
+func (d *decoder) string() string {
+	begin := d.at + 1
+	ascii := true
+	for i := begin; i < len(d.text); i++ {
+		switch c := d.text[i]; {
+		case c == '"':
+			d.at = i + 1
+			s := d.text[begin:i]
+			d.odd = d.odd || !ascii && !utf8.ValidString(s)
+			return s
+		case c == '\\':
+			return d.escaped(begin, i)
+		case c < 0x20:
+			d.odd = true
+			return ""
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
+	}
+	d.odd = true
+	return ""
+}
+
+// escaped reads a string that begins at begin, and has its first escape at i.
+func (d *decoder) escaped(begin, i int) string {
+	out := make([]byte, 0, 2*(i-begin)+32)
+	out = append(out, d.text[begin:i]...)
+	for i < len(d.text) {
+		c := d.text[i]
+		switch {
+		case c == '"':
+			d.at = i + 1
+			d.odd = d.odd || !utf8.Valid(out)
+			return string(out)
+		case c < 0x20:
+			d.odd = true
+			return ""
+		case c != '\\':
+			out = append(out, c)
+			i++
+			continue
+		}
+		r, n := unescape(d.text[i:])
+		if n == 0 {
+			d.odd = true
+			return ""
+		}
+		out = utf8.AppendRune(out, r)
+		i += n
+	}
+	d.odd = true
+	return ""
+}
+
+// unescape reads an escape; n is 0 for one that is none, or that is half of a pair.
+func unescape(s string) (r rune, n int) {
+	if len(s) < 2 {
+		return 0, 0
+	}
+	switch s[1] {
+	case '"', '\\', '/':
+		return rune(s[1]), 2
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'n':
+		return '\n', 2
+	case 'r':
+		return '\r', 2
+	case 't':
+		return '\t', 2
+	case 'u':
+		if len(s) < 6 {
+			return 0, 0
+		}
+		u, err := strconv.ParseUint(s[2:6], 16, 16)
+		if err != nil || !utf8.ValidRune(rune(u)) {
+			return 0, 0
+		}
+		return rune(u), 6
+	}
+	return 0, 0
+}
