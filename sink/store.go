@@ -15,6 +15,7 @@ import (
 //   - Commit writes all of a Batch or nothing.
 //   - Each move of a mark is written once: a Batch whose partition is not at the move's From is refused with a
 //     *MovedError, which says where the partition is.
+//   - A Batch that resolves a dead letter that is not there is refused with ErrResolved.
 //   - A Batch with a delivery that is stored already is refused with a *DeliveredError.
 //   - A lost reply is no loss: where Commit returns another error, the same Batch may be committed again. If it had been
 //     written after all, a MovedError tells so, with the marks at the moves' To.
@@ -30,6 +31,9 @@ type Store interface {
 	Ping(ctx context.Context) error
 	Close() error
 }
+
+// ErrResolved says that a dead letter is not there any more: another process has resolved it.
+var ErrResolved = errors.New("the dead letter is not there any more")
 
 // ErrNoCheckpoint says that there is no checkpoint of a name.
 var ErrNoCheckpoint = errors.New("there is no checkpoint")
@@ -66,6 +70,8 @@ type Batch struct {
 	Rollups     []Rollup
 	Ledger      []LedgerLine
 	DeadLetters []DeadLetter
+	// Resolved are dead letters that are none any more, as they were read. They are removed.
+	Resolved []DeadLetter
 	// Policies are the texts of policies and bindings that the rows name by hash. One that is stored already stays.
 	Policies []PolicyText
 }

@@ -30,10 +30,8 @@ cannot be, environment variables that are not set. Nothing is connected to.`,
 				if err != nil {
 					return err
 				}
-				if c.KubernetesVersion != "" {
-					if _, err := minorOf(c); err != nil {
-						return fmt.Errorf("%s: %w", args[0], err)
-					}
+				if _, err := minorOf(c); err != nil {
+					return fmt.Errorf("%s: %w", args[0], err)
 				}
 				_, err = fmt.Fprintf(s.out, "%s is good: %d sources into %s\n", args[0], len(c.Sources), connect.Redact(c.Store))
 				return err

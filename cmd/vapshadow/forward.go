@@ -49,7 +49,7 @@ it once.`,
 // forward forwards until the context ends, which is its regular end.
 func forward(ctx context.Context, c *config.Config, s stdio) (err error) {
 	log := newLogger(c.Log, s.err)
-	sources, err := openSources(c, log)
+	sources, err := openSources(c.Sources, c.ShutdownTimeout, log)
 	if err != nil {
 		return err
 	}

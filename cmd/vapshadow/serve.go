@@ -106,6 +106,9 @@ func (f *serveFlags) config(cmd *cobra.Command) (*config.Config, error) {
 
 // minorOf is the minor of a configuration's apiserver.
 func minorOf(c *config.Config) (int, error) {
+	if c.KubernetesVersion == "" {
+		return newestMinor, nil
+	}
 	m := minorVersion(newestMinor)
 	if err := m.Set(c.KubernetesVersion); err != nil {
 		return 0, fmt.Errorf("kubernetesVersion: %w", err)

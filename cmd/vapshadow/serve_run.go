@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/vapshadow/vapshadow/ingest/webhook"
 	"github.com/vapshadow/vapshadow/internal/config"
 	"github.com/vapshadow/vapshadow/internal/health"
 	"github.com/vapshadow/vapshadow/internal/metrics"
@@ -33,7 +34,7 @@ func serve(ctx context.Context, c *config.Config, s stdio) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	sources, err := openSources(c, log)
+	sources, err := openSources(c.Sources, c.ShutdownTimeout, log)
 	if err != nil {
 		return err
 	}
@@ -42,18 +43,11 @@ func serve(ctx context.Context, c *config.Config, s stdio) (err error) {
 		return err
 	}
 	m, status := metrics.New(readVersion().Version), &pipeline.Status{}
-	cfg := pipeline.ServeConfig{
-		Name: c.Name, Sources: sources, Store: store, Policies: policies, Clusters: map[string][]string{}, Live: map[string]pipeline.LiveConfig{},
-		Minor: minor, HistoryBytes: int64(c.Limits.HistoryBytes), QueueBytes: int64(c.Limits.QueueBytes),
-		Workers: c.Workers, CheckpointEvery: c.CheckpointEvery, ShutdownTimeout: c.ShutdownTimeout,
-		Metrics: m, Status: status, Log: log,
-	}
-	for _, cluster := range c.Clusters {
-		cfg.Clusters[cluster.Name] = cluster.Snapshot
-		if l := cluster.Live; l != nil {
-			cfg.Live[cluster.Name] = pipeline.LiveConfig{
-				Kubeconfig: l.Kubeconfig, Context: l.Context, Policies: l.PolicySelector != "", Selector: l.PolicySelector,
-			}
+	cfg := serveConfig(c, minor, log)
+	cfg.Sources, cfg.Store, cfg.Policies, cfg.Metrics, cfg.Status = sources, store, policies, m, status
+	for _, source := range sources {
+		if hook, ok := source.Source.(*webhook.Source); ok {
+			m.Webhook(source.Name, hook.Stats)
 		}
 	}
 	running, cancel := context.WithCancelCause(ctx)
@@ -87,6 +81,24 @@ func serve(ctx context.Context, c *config.Config, s stdio) (err error) {
 		return nil
 	}
 	return err
+}
+
+// serveConfig is what the configuration says of the service itself.
+func serveConfig(c *config.Config, minor int, log *slog.Logger) pipeline.ServeConfig {
+	cfg := pipeline.ServeConfig{
+		Name: c.Name, Clusters: map[string][]string{}, Live: map[string]pipeline.LiveConfig{}, Minor: minor,
+		HistoryBytes: int64(c.Limits.HistoryBytes), QueueBytes: int64(c.Limits.QueueBytes), Workers: c.Workers,
+		CheckpointEvery: c.CheckpointEvery, ShutdownTimeout: c.ShutdownTimeout, Log: log,
+	}
+	for _, cluster := range c.Clusters {
+		cfg.Clusters[cluster.Name] = cluster.Snapshot
+		if l := cluster.Live; l != nil {
+			cfg.Live[cluster.Name] = pipeline.LiveConfig{
+				Kubeconfig: l.Kubeconfig, Context: l.Context, Policies: l.PolicySelector != "", Selector: l.PolicySelector,
+			}
+		}
+	}
+	return cfg
 }
 
 // openStore opens the store. An embedded one is made, and brought up to date, by the way: nobody else uses it.

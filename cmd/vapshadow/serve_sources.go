@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/vapshadow/vapshadow/ingest/file"
 	"github.com/vapshadow/vapshadow/ingest/kafka"
@@ -12,20 +13,20 @@ import (
 	"github.com/vapshadow/vapshadow/internal/pipeline"
 )
 
-// openSources makes the sources of a configuration. None of them connects yet.
-func openSources(c *config.Config, log *slog.Logger) ([]pipeline.ServedSource, error) {
+// openSources makes the sources of a configuration. A webhook listens from now on; the others do not connect yet.
+func openSources(sources []config.Source, shutdown time.Duration, log *slog.Logger) ([]pipeline.ServedSource, error) {
 	var out []pipeline.ServedSource
-	for i := range c.Sources {
-		s, err := openSource(&c.Sources[i], log)
+	for i := range sources {
+		s, err := openSource(&sources[i], shutdown, log)
 		if err != nil {
-			return nil, fmt.Errorf("source %s: %w", c.Sources[i].Name, err)
+			return nil, fmt.Errorf("source %s: %w", sources[i].Name, err)
 		}
 		out = append(out, s)
 	}
 	return out, nil
 }
 
-func openSource(c *config.Source, log *slog.Logger) (pipeline.ServedSource, error) {
+func openSource(c *config.Source, shutdown time.Duration, log *slog.Logger) (pipeline.ServedSource, error) {
 	out := pipeline.ServedSource{Name: c.Name, Cluster: c.Cluster}
 	switch {
 	case c.Kafka != nil:
@@ -33,7 +34,7 @@ func openSource(c *config.Source, log *slog.Logger) (pipeline.ServedSource, erro
 		if err != nil {
 			return out, err
 		}
-		out.Source, out.Committed = source, source.Committed
+		out.Source, out.Committed, out.Messages = source, source.Committed, true
 	case c.File != nil:
 		var followed []file.Followed
 		for _, path := range c.File.Paths {
@@ -45,7 +46,7 @@ func openSource(c *config.Source, log *slog.Logger) (pipeline.ServedSource, erro
 		}
 		out.Source = source
 	case c.Webhook != nil:
-		source, err := webhook.New(webhookConfig(c, log))
+		source, err := webhook.New(webhookConfig(c, shutdown, log))
 		if err != nil {
 			return out, err
 		}

@@ -17,15 +17,25 @@ import (
 // vapshadow runs the program to its end, and fails the test where it exits with another code than 0.
 func vapshadow(t *testing.T, args ...string) string {
 	t.Helper()
+	out, code := vapshadowExits(t, args...)
+	if code != 0 {
+		t.Fatalf("vapshadow %s: exit code %d\n%s", strings.Join(args, " "), code, out)
+	}
+	return out
+}
+
+// vapshadowExits runs the program to its end, and returns what it wrote, and its exit code.
+func vapshadowExits(t *testing.T, args ...string) (string, int) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, args...)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("vapshadow %s: %v\n%s%s", strings.Join(args, " "), err, out.String(), errs.String())
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
 	}
-	return out.String()
+	return out.String(), cmd.ProcessState.ExitCode()
 }
 
 // service is a process of "vapshadow serve".

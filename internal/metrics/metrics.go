@@ -132,6 +132,9 @@ func (m *Metrics) Commit(b *sink.Batch, took time.Duration, err error) {
 	}
 	m.lastCommit.SetToCurrentTime()
 	for _, l := range b.Ledger {
+		if l.Count < 0 {
+			continue // A dead letter was retried, by another process than that which counted it.
+		}
 		m.events.WithLabelValues(l.Source, l.Cluster, l.Outcome, l.Reason).Add(float64(l.Count))
 	}
 	for _, r := range b.Rollups {

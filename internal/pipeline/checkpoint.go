@@ -29,10 +29,12 @@ func (n *session) checkpoint(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	n.checkpointed = now
-	if err := n.writeCheckpoint(ctx, now); err != nil && ctx.Err() == nil {
+	err := n.writeCheckpoint(ctx, now)
+	if err != nil && !n.noCheckpoint && ctx.Err() == nil {
 		// The older one still serves: more has to be read again at the next start.
-		n.cfg.Log.Warn("no checkpoint was written; the one before it stays", "error", err)
+		n.cfg.Log.Warn("no checkpoint was written, and the one before it stays until that succeeds", "error", err)
 	}
+	n.noCheckpoint = err != nil
 	return ctx.Err()
 }
 

@@ -128,7 +128,18 @@ func failureRows(place sink.Place, rec *sink.Record, e *sink.Evaluation) []sink.
 		f.Ignored, f.Unknown, f.Because = v.Ignored, v.Unknown, v.Because
 		out = append(out, f)
 	}
-	return out
+	return numbered(out)
+}
+
+// numbered tells the rows of one evaluation apart that have the same index: errors of several validations have 0.
+func numbered(rows []sink.Failure) []sink.Failure {
+	next := map[int32]int32{}
+	for i := range rows {
+		index := rows[i].ExpressionIndex
+		rows[i].N = next[index]
+		next[index]++
+	}
+	return rows
 }
 
 func failureRow(place sink.Place, rec *sink.Record, e *sink.Evaluation) sink.Failure {
@@ -161,7 +172,8 @@ func (r *rows) addTo(b *sink.Batch) {
 		b.Rollups = append(b.Rollups, roll)
 	}
 	for line, n := range r.ledger {
-		line.Count = n
-		b.Ledger = append(b.Ledger, line)
+		if line.Count = n; n != 0 {
+			b.Ledger = append(b.Ledger, line)
+		}
 	}
 }

@@ -57,6 +57,8 @@ type ServedSource struct {
 	Cluster string
 	// NoMarks: the source cannot be read again, and its chunks are deliveries.
 	NoMarks bool
+	// Messages: marks count messages, so that the one before a mark can be read by itself.
+	Messages bool
 	// Committed is told how far a partition is stored; nil is allowed.
 	Committed func(partition string, mark ingest.Mark)
 }
@@ -92,6 +94,7 @@ type service struct {
 	// observed is how far the state goes.
 	observed     map[ingest.Partition]ingest.Mark
 	checkpointed time.Time
+	noCheckpoint bool // writing the last one failed
 	texts        *texts
 
 	mu          sync.Mutex

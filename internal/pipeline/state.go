@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/vapshadow/vapshadow/engine"
@@ -15,6 +17,7 @@ import (
 // clusterState is what is known of one cluster.
 type clusterState struct {
 	name     string
+	log      *slog.Logger
 	replayer *replay.Replayer
 	evaluate func(*replay.Request) (engine.Decision, error)
 	// policies are those that are evaluated now.
@@ -40,7 +43,9 @@ func (c *clusterState) observe(d *replay.Decoded, at seenAt) {
 func (c *clusterState) decide(d *replay.Decoded) (out verdicts) {
 	defer func() {
 		if r := recover(); r != nil {
-			out = verdicts{err: fmt.Errorf("evaluating the event with audit ID %s: %T", d.Event.AuditID, r)}
+			// The value of a panic may hold object content; the stack holds none.
+			c.log.Error("evaluating an event failed: please report this", "auditID", d.Event.AuditID, "panic", fmt.Sprintf("%T", r), "stack", string(debug.Stack()))
+			out = verdicts{err: fmt.Errorf("evaluating the event with audit ID %s: a defect of vapshadow, %T", d.Event.AuditID, r)}
 		}
 	}()
 	var records []*sink.Record
@@ -77,7 +82,7 @@ func (c *clusterStates) known(name string) *clusterState { return c.all[name] }
 
 // begin makes the state of a cluster from its snapshot, and from what an earlier process knew, if that is given.
 func (c *clusterStates) begin(name string, earlier io.Reader) (*clusterState, error) {
-	state := &clusterState{name: name, seen: newSeen()}
+	state := &clusterState{name: name, log: c.cfg.Log, seen: newSeen()}
 	config := replay.Config{Minor: c.cfg.Minor, HistoryBytes: c.cfg.HistoryBytes}
 	if c.cfg.Policies != nil {
 		state.replayer = c.cfg.Policies.Replayer(config)

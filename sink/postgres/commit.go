@@ -34,9 +34,27 @@ func (s *Store) Commit(ctx context.Context, b *sink.Batch) error {
 	}
 }
 
+// resolve removes dead letters, all of which have to be there.
+func resolve(ctx context.Context, tx pgx.Tx, keys [][]byte) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	done, err := tx.Exec(ctx, "DELETE FROM vapshadow.dead_letters WHERE row_key = ANY($1)", keys)
+	switch {
+	case err != nil:
+		return fmt.Errorf("removing dead letters: %w", err)
+	case int(done.RowsAffected()) != len(keys):
+		return sink.ErrResolved
+	}
+	return nil
+}
+
 // write writes a batch in two trips: what may refuse it, then the rest.
 func write(ctx context.Context, tx pgx.Tx, p *batch.Prepared) error {
 	if err := claim(ctx, tx, p); err != nil {
+		return err
+	}
+	if err := resolve(ctx, tx, p.Resolved); err != nil {
 		return err
 	}
 	var out pgx.Batch

@@ -29,6 +29,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Open) {
 		{"LostReply", lostReply},
 		{"SameRowAgain", sameRowAgain},
 		{"RowsOfOneExpression", rowsOfOneExpression},
+		{"DeadLettersAreResolvedOnce", deadLettersAreResolvedOnce},
 		{"AllOrNothing", allOrNothing},
 		{"OneOfTwoWins", oneOfTwoWins},
 		{"OneDeliveryOfTwoWins", oneDeliveryOfTwoWins},

@@ -23,11 +23,28 @@ func (s *Store) Commit(ctx context.Context, b *sink.Batch) error {
 		if err := claim(ctx, conn, p); err != nil {
 			return err
 		}
+		if err := resolve(ctx, conn, p.Resolved); err != nil {
+			return err
+		}
 		if err := insertAll(ctx, conn, p); err != nil {
 			return fmt.Errorf("writing a batch: %w", err)
 		}
 		return nil
 	})
+}
+
+// resolve removes dead letters, all of which have to be there.
+func resolve(ctx context.Context, conn *sql.Conn, keys [][]byte) error {
+	for _, key := range keys {
+		done, err := conn.ExecContext(ctx, "DELETE FROM dead_letters WHERE row_key = ?", key)
+		if err != nil {
+			return fmt.Errorf("removing dead letters: %w", err)
+		}
+		if n, err := done.RowsAffected(); err != nil || n != 1 {
+			return errors.Join(sink.ErrResolved, err)
+		}
+	}
+	return nil
 }
 
 // write runs one transaction, as the only writer of the file. It does without sql.Tx: that gives a connection whose

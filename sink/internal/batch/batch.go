@@ -22,6 +22,8 @@ type Prepared struct {
 	Ledger      []table.Row[sink.LedgerLine]
 	DeadLetters []table.Row[sink.DeadLetter]
 	Policies    []table.Row[sink.PolicyText]
+	// Resolved are the keys of dead letters to be removed.
+	Resolved [][]byte
 }
 
 // Move is a move with the key of its partition.
@@ -55,7 +57,16 @@ func Prepare(b *sink.Batch) (*Prepared, error) {
 		Ledger:      table.Sum(table.Ledger.Sorted(b.Ledger), func(r *sink.LedgerLine) *int64 { return &r.Count }),
 		DeadLetters: table.First(table.DeadLetters.Sorted(b.DeadLetters)),
 		Policies:    table.First(table.Policies.Sorted(b.Policies)),
+		Resolved:    keysOf(table.First(table.DeadLetters.Sorted(b.Resolved))),
 	}, nil
+}
+
+func keysOf[T any](rows []table.Row[T]) [][]byte {
+	out := make([][]byte, len(rows))
+	for i := range rows {
+		out[i] = rows[i].Key[:]
+	}
+	return out
 }
 
 func prepareMoves(list []sink.Move) ([]Move, error) {

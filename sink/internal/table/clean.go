@@ -40,6 +40,7 @@ func Clean(b *sink.Batch) *sink.Batch {
 		Rollups:     Rollups.clean(rollups),
 		Ledger:      Ledger.clean(b.Ledger),
 		DeadLetters: DeadLetters.clean(b.DeadLetters),
+		Resolved:    DeadLetters.clean(b.Resolved),
 		Policies:    Policies.clean(b.Policies),
 	}
 }
