@@ -38,6 +38,8 @@ type compiledBinding struct {
 	text    Text
 	// constraints are nil where the binding selects nothing of its own.
 	constraints *criteria
+	// acts are the binding's validationActions.
+	acts []string
 }
 
 type namedExpression struct {

@@ -78,7 +78,7 @@ func (e *Engine) assemble(earlier *Engine) error {
 	e.builtin = sync.OnceValue(func() *replay.Resources { return replay.BuiltinResources(e.minor) })
 	of := map[string][]*compiledBinding{}
 	for _, b := range e.bindings {
-		c := &compiledBinding{binding: b, text: e.text(b, earlier)}
+		c := newBinding(b, e.text(b, earlier))
 		if b.Spec.MatchResources != nil {
 			c.constraints = newCriteria(b.Spec.MatchResources)
 		}
@@ -89,7 +89,7 @@ func (e *Engine) assemble(earlier *Engine) error {
 		bindings := of[name]
 		if len(bindings) == 0 && e.unbound {
 			b := auditEverything(name)
-			bindings = []*compiledBinding{{binding: b, text: e.text(b, nil)}}
+			bindings = []*compiledBinding{newBinding(b, e.text(b, nil))}
 		}
 		if len(bindings) == 0 {
 			continue // The apiserver does not look at a policy that nothing binds.
@@ -167,7 +167,7 @@ func (e *Engine) Pairs() []Pair {
 	var out []Pair
 	for _, c := range e.policies {
 		for _, b := range c.bindings {
-			out = append(out, Pair{Policy: c.policy.Name, Binding: b.binding.Name, ValidationActions: b.actions()})
+			out = append(out, Pair{Policy: c.policy.Name, Binding: b.binding.Name, ValidationActions: b.acts})
 		}
 	}
 	return out

@@ -28,9 +28,12 @@ func (e *Engine) decide(req *replay.Request, t *trace) Decision {
 func (e *Engine) evaluations(req *replay.Request, t *trace) []Evaluation {
 	s := newScope(e, req)
 	s.trace = t
-	var out []Evaluation
-	for _, c := range e.candidates(req) {
-		of := s.policy(c)
+	candidates := e.candidates(req)
+	out := make([]Evaluation, 0, len(candidates))
+	for _, c := range candidates {
+		begin := len(out)
+		out = s.policy(out, c)
+		of := out[begin:]
 		if req.Perhaps != "" {
 			for i := range of {
 				of[i] = of[i].doubted(req.Perhaps, "oldObject")
@@ -41,33 +44,31 @@ func (e *Engine) evaluations(req *replay.Request, t *trace) []Evaluation {
 				of[i] = of[i].doubtedPolicy(PolicyNotShown)
 			}
 		}
-		out = append(out, of...)
 	}
 	return out
 }
 
-// policy evaluates one policy with each of its bindings.
-func (s *scope) policy(c *compiled) []Evaluation {
+// policy evaluates one policy with each of its bindings, and appends what that comes to.
+func (s *scope) policy(out []Evaluation, c *compiled) []Evaluation {
 	as, m := c.constraints.matches(s.req)
 	s.trace.policy(c, as, m)
 	switch m.is {
 	case no:
-		return nil
+		return out
 	case misconfigured:
-		return []Evaluation{c.misconfigured(nil, m.err)}
+		return append(out, c.misconfigured(nil, m.err))
 	}
 	if err := c.missingParamKind(s.req); err != nil {
-		return []Evaluation{c.misconfigured(nil, err)}
+		return append(out, c.misconfigured(nil, err))
 	}
-	var out []Evaluation
 	for _, b := range c.bindings {
-		out = append(out, s.binding(c, b, as, m)...)
+		out = s.binding(out, c, b, as, m)
 	}
 	return out
 }
 
 // binding evaluates one policy with one of its bindings, with each of the params that the binding finds.
-func (s *scope) binding(c *compiled, b *compiledBinding, as target, policy match) []Evaluation {
+func (s *scope) binding(out []Evaluation, c *compiled, b *compiledBinding, as target, policy match) []Evaluation {
 	m := matched
 	if b.constraints != nil {
 		_, m = b.constraints.matches(s.req)
@@ -75,34 +76,33 @@ func (s *scope) binding(c *compiled, b *compiledBinding, as target, policy match
 	s.trace.binding(b, m)
 	switch {
 	case m.is == no:
-		return nil
+		return out
 	case m.is == misconfigured:
-		return []Evaluation{c.misconfigured(b, m.err)}
+		return append(out, c.misconfigured(b, m.err))
 	case policy.is == unknown:
-		return []Evaluation{c.undecided(b, policy.because, policy.on)}
+		return append(out, c.undecided(b, policy.because, policy.on))
 	case m.is == unknown:
-		return []Evaluation{c.undecided(b, m.because, m.on)}
+		return append(out, c.undecided(b, m.because, m.on))
 	}
 	f := c.params(b, s.req)
 	s.trace.params(f)
 	switch {
 	case f.err != nil:
-		return []Evaluation{c.misconfigured(b, f.err)}
+		return append(out, c.misconfigured(b, f.err))
 	case f.unknown != "":
 		e := c.undecided(b, f.unknown, "params")
 		if f.named == nil {
-			return []Evaluation{e}
+			return append(out, e)
 		}
 		named := e
 		named.Params = f.named
 		if f.unknown == replay.Changing && deniesWithoutParams(b) {
 			// The object was coming or going: with it there is an evaluation, without it a configuration error.
-			return []Evaluation{e, named}
+			return append(out, e, named)
 		}
-		return []Evaluation{named}
+		return append(out, named)
 	}
 	level := replay.Weaker(policy.evidence, m.evidence)
-	var out []Evaluation
 	for _, p := range f.params {
 		out = append(out, s.evaluate(c, b, as, p, level))
 	}
@@ -112,7 +112,7 @@ func (s *scope) binding(c *compiled, b *compiledBinding, as target, policy match
 func (c *compiled) evaluation(b *compiledBinding) Evaluation {
 	e := Evaluation{Policy: c.policy.Name, PolicyHash: c.hash, Evidence: replay.Exact, failClosed: c.failClosed}
 	if b != nil {
-		e.Binding, e.BindingHash, e.ValidationActions = b.binding.Name, b.text.Hash, b.actions()
+		e.Binding, e.BindingHash, e.ValidationActions = b.binding.Name, b.text.Hash, b.acts
 	}
 	return e
 }

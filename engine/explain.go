@@ -183,7 +183,7 @@ func (p *policyTrace) explain(req *replay.Request, d Decision) ExplainedPolicy {
 }
 
 func (b *bindingTrace) explain(c *compiled, req *replay.Request, d Decision) ExplainedBinding {
-	out := ExplainedBinding{Binding: b.binding.binding.Name, ValidationActions: b.binding.actions(), Match: ExplainedMatch{Result: answerNames[yes]}}
+	out := ExplainedBinding{Binding: b.binding.binding.Name, ValidationActions: b.binding.acts, Match: ExplainedMatch{Result: answerNames[yes]}}
 	if b.binding.constraints != nil {
 		out.Match = b.binding.constraints.explain(b.match, target{resource: req.Resource, kind: req.Kind}, req)
 	}

@@ -47,8 +47,8 @@ func (i *input) get() ref.Val {
 }
 
 // celInput makes the CEL value of a JSON object: a view of its Go struct where the apiserver has one, else a map. An
-// object that its struct does not take is an error.
-func celInput(minor int, content map[string]any, kind schema.GroupVersionKind) (input, error) {
+// object that its struct does not take is an error. Read is asked what of an object its struct is to be made of.
+func celInput(minor int, content map[string]any, kind schema.GroupVersionKind, read func(map[string]any) map[string]any) (input, error) {
 	if content == nil {
 		return input{value: types.NullValue}, nil
 	}
@@ -57,7 +57,7 @@ func celInput(minor int, content map[string]any, kind schema.GroupVersionKind) (
 		return input{value: value.OfJSON(content)}, nil
 	}
 	if value.Fits(content, t) {
-		return input{make: func() ref.Val { return typedValue(content, t) }}, nil
+		return input{make: func() ref.Val { return typedValue(read(content), t) }}, nil
 	}
 	object := reflect.New(t).Interface()
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, object); err != nil {

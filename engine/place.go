@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"strings"
 	"sync"
 
@@ -188,3 +189,33 @@ func (f *placeFinder) reads(root string, fields []string) {
 }
 
 func (f *placeFinder) add(p place) { f.found[p.key()] = p }
+
+// readFields is what of an object some place leads to: to make a Go struct of the rest would be for nothing. It is the
+// fields at the top, and all of metadata but the managedFields, which are long.
+func readFields(places []place, of inputSet, content map[string]any) map[string]any {
+	fields := map[string]bool{"apiVersion": true, "kind": true, "metadata": true}
+	managed := false
+	for _, p := range places {
+		switch {
+		case p.input != of || p.isNull:
+			continue
+		case len(p.fields) == 0:
+			return content
+		case p.fields[0] == "metadata":
+			managed = managed || len(p.fields) == 1 || p.fields[1] == "managedFields"
+		}
+		fields[p.fields[0]] = true
+	}
+	out := make(map[string]any, len(fields))
+	for field, value := range content {
+		if fields[field] {
+			out[field] = value
+		}
+	}
+	if metadata, ok := content["metadata"].(map[string]any); ok && !managed && metadata["managedFields"] != nil {
+		metadata = maps.Clone(metadata)
+		delete(metadata, "managedFields")
+		out["metadata"] = metadata
+	}
+	return out
+}

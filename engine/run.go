@@ -43,7 +43,11 @@ type run struct {
 // evaluate runs the match conditions, the validations with their messages, and the audit annotations, each with inputs
 // and a budget of their own, as the apiserver does.
 func (s *scope) evaluate(c *compiled, b *compiledBinding, as target, params *replay.Object, level replay.Level) Evaluation {
-	r := &run{scope: s, policy: c, as: as, paramsFrom: params, out: c.evaluation(b), params: types.NullValue}
+	r := s.spare
+	if s.spare = nil; r == nil {
+		r = new(run)
+	}
+	*r = run{scope: s, policy: c, as: as, paramsFrom: params, out: c.evaluation(b), params: types.NullValue}
 	r.out.Params, r.out.ParamsHash, r.out.Evidence = nameOf(params), s.engine.hashes.of(params), replay.Weaker(replay.Exact, level)
 	r.trace = s.trace.evaluation(r, params)
 	if because, on := r.prepare(); because != "" {
@@ -52,6 +56,7 @@ func (s *scope) evaluate(c *compiled, b *compiledBinding, as target, params *rep
 	keys := r.keys()
 	if known := keys.find(); known != nil {
 		r.recall(known)
+		s.spare = r // Nothing has got hold of it.
 	} else {
 		if because, on := r.prepareValues(); because != "" {
 			return r.undecided(b, because, on)

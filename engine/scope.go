@@ -33,6 +33,9 @@ type scope struct {
 	// trace is nil where nobody asks how the evaluations came about.
 	trace *trace
 
+	// spare is a run that is done with.
+	spare *run
+
 	// digests are those of the places of the memory, by their number; asOf is that of asTarget.
 	places   []place
 	digests  []placeDigest
@@ -144,7 +147,9 @@ func (s *scope) input(variable string, o replay.Object, kind schema.GroupVersion
 		}
 		content = converted
 	}
-	in, err := celInput(s.engine.minor, content, kind)
+	in, err := celInput(s.engine.minor, content, kind, func(content map[string]any) map[string]any {
+		return readFields(s.engine.memory.places.all(), inputNames[variable], content)
+	})
 	if err != nil {
 		return null, replay.NoConversion
 	}

@@ -70,12 +70,12 @@ type Evaluation struct {
 // annotation is what an audit annotation of a policy came to.
 type annotation struct{ key, value string }
 
-func (b *compiledBinding) actions() []string {
-	out := make([]string, len(b.binding.Spec.ValidationActions))
-	for i, a := range b.binding.Spec.ValidationActions {
-		out[i] = string(a)
+func newBinding(b *admissionv1.ValidatingAdmissionPolicyBinding, text Text) *compiledBinding {
+	c := &compiledBinding{binding: b, text: text, acts: make([]string, len(b.Spec.ValidationActions))}
+	for i, a := range b.Spec.ValidationActions {
+		c.acts[i] = string(a)
 	}
-	return out
+	return c
 }
 
 // settle works out the result and the effect of an evaluation from its verdicts.
