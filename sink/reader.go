@@ -24,12 +24,21 @@ type Filter struct {
 	Policy, Binding   string
 	Namespace         string
 	AuditID           string
+	// Name is the object's.
+	Name, Username      string
+	Because, PolicyHash string
+	// WorkloadKind and WorkloadName are the owner's, or the object's own where nothing owns it.
+	WorkloadKind, WorkloadName string
 	// Results are the results to be read: Fail, Error …
 	Results []string
 	// Since and Until are the earliest stageTimestamp (or minute) to be read, and the first one not to be.
 	Since, Until time.Time
 	// Limit is how many rows are read at most; 0 for all.
 	Limit int
+	// Offset is how many rows are left out first. It needs a Limit.
+	Offset int
+	// Newest turns the order of the rows around.
+	Newest bool
 }
 
 // Maintainer keeps a Store in shape.
@@ -43,5 +52,6 @@ type Maintainer interface {
 type Database interface {
 	Store
 	Reader
+	Counter
 	Maintainer
 }

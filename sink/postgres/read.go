@@ -94,6 +94,27 @@ func scan[T any](rows pgx.Rows, t *table.Table[T]) (T, error) {
 }
 
 func selectSQL[T any](t *table.Table[T], f sink.Filter) (string, []any) {
+	where, args := whereSQL(t, f)
+	// The database's own collation may sort names otherwise.
+	order := make([]string, len(t.Order))
+	for i, name := range t.Order {
+		order[i] = name
+		if t.IsText(name) {
+			order[i] += ` COLLATE "C"`
+		}
+		if f.Newest {
+			order[i] += " DESC"
+		}
+	}
+	sql := "SELECT " + strings.Join(t.Names(), ", ") + " FROM vapshadow." + t.View + where + " ORDER BY " + strings.Join(order, ", ")
+	if f.Limit > 0 {
+		sql += fmt.Sprintf(" LIMIT %d OFFSET %d", f.Limit, f.Offset)
+	}
+	return sql, args
+}
+
+// whereSQL is the condition of a query, empty for none.
+func whereSQL[T any](t *table.Table[T], f sink.Filter) (string, []any) {
 	var where []string
 	var args []any
 	narrow := func(condition string, value any) {
@@ -106,21 +127,8 @@ func selectSQL[T any](t *table.Table[T], f sink.Filter) (string, []any) {
 	if len(f.Results) > 0 && t.Has("result") {
 		narrow("result = ANY($%d)", f.Results)
 	}
-	sql := "SELECT " + strings.Join(t.Names(), ", ") + " FROM vapshadow." + t.View
-	if len(where) > 0 {
-		sql += " WHERE " + strings.Join(where, " AND ")
+	if len(where) == 0 {
+		return "", nil
 	}
-	// The database's own collation may sort names otherwise.
-	order := make([]string, len(t.Order))
-	for i, name := range t.Order {
-		order[i] = name
-		if t.IsText(name) {
-			order[i] += ` COLLATE "C"`
-		}
-	}
-	sql += " ORDER BY " + strings.Join(order, ", ")
-	if f.Limit > 0 {
-		sql += fmt.Sprintf(" LIMIT %d", f.Limit)
-	}
-	return sql, args
+	return " WHERE " + strings.Join(where, " AND "), args
 }

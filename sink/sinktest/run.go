@@ -19,6 +19,9 @@ func Run(t *testing.T, fresh func(t testing.TB) Open) {
 	}{
 		{"RowsComeBack", rowsComeBack},
 		{"FilterNarrows", filterNarrows},
+		{"NewestFirst", newestFirst},
+		{"CountFailures", countFailures},
+		{"CountRollups", countRollups},
 		{"EmptyBatch", emptyBatch},
 		{"MarksMoveOnce", marksMoveOnce},
 		{"OneMovedPartitionRefusesAll", oneMovedPartitionRefusesAll},

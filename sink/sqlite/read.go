@@ -72,6 +72,25 @@ func read[T any](ctx context.Context, s *Store, t *table.Table[T], f sink.Filter
 }
 
 func selectSQL[T any](t *table.Table[T], f sink.Filter) (string, []any) {
+	where, args := whereSQL(t, f)
+	query := "SELECT " + strings.Join(t.Names(), ", ") + " FROM " + t.View + where + " ORDER BY "
+	for i, name := range t.Order {
+		if i > 0 {
+			query += ", "
+		}
+		query += name
+		if f.Newest {
+			query += " DESC"
+		}
+	}
+	if f.Limit > 0 {
+		query += fmt.Sprintf(" LIMIT %d OFFSET %d", f.Limit, f.Offset)
+	}
+	return query, args
+}
+
+// whereSQL is the condition of a query, empty for none.
+func whereSQL[T any](t *table.Table[T], f sink.Filter) (string, []any) {
 	var where []string
 	var args []any
 	for _, c := range t.Conditions(f) {
@@ -88,13 +107,8 @@ func selectSQL[T any](t *table.Table[T], f sink.Filter) (string, []any) {
 			args = append(args, r)
 		}
 	}
-	query := "SELECT " + strings.Join(t.Names(), ", ") + " FROM " + t.View
-	if len(where) > 0 {
-		query += " WHERE " + strings.Join(where, " AND ")
+	if len(where) == 0 {
+		return "", nil
 	}
-	query += " ORDER BY " + strings.Join(t.Order, ", ")
-	if f.Limit > 0 {
-		query += fmt.Sprintf(" LIMIT %d", f.Limit)
-	}
-	return query, args
+	return " WHERE " + strings.Join(where, " AND "), args
 }

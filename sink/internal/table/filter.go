@@ -13,10 +13,18 @@ func (t *Table[T]) Conditions(f sink.Filter) []Condition {
 	var out []Condition
 	for _, c := range []struct{ column, value string }{
 		{"source", f.Source}, {"partition", f.Partition}, {"cluster", f.Cluster}, {"policy", f.Policy}, {"binding", f.Binding},
-		{"namespace", f.Namespace}, {"audit_id", f.AuditID},
+		{"namespace", f.Namespace}, {"audit_id", f.AuditID}, {"name", f.Name}, {"username", f.Username}, {"because", f.Because},
+		{"policy_hash", f.PolicyHash},
 	} {
 		if c.value != "" && t.Has(c.column) {
 			out = append(out, Condition{c.column, "=", Text(c.value)})
+		}
+	}
+	if t.Has("owner_name") {
+		for _, c := range []struct{ column, value string }{{WorkloadKind, f.WorkloadKind}, {WorkloadName, f.WorkloadName}} {
+			if c.value != "" {
+				out = append(out, Condition{"(" + c.column + ")", "=", Text(c.value)})
+			}
 		}
 	}
 	if t.Time == "" {

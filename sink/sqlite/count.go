@@ -1,0 +1,78 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/vapshadow/vapshadow/sink"
+	"github.com/vapshadow/vapshadow/sink/internal/table"
+)
+
+var dialect = table.Dialect{
+	Text:   func(column string) string { return column },
+	Number: func(column string) string { return "CAST(" + column + " AS TEXT)" },
+	Bool:   func(column string) string { return "CASE WHEN " + column + " THEN 'true' ELSE 'false' END" },
+	List: func(column string) string {
+		return "coalesce((SELECT group_concat(value, ', ') FROM json_each(" + column + ")), '')"
+	},
+	Span: func(column string, seconds int64) string {
+		at := "CAST(strftime('%s', " + column + ") AS INTEGER)"
+		// The remainder of a time before 1970 is negative.
+		return fmt.Sprintf("%s - ((%s %% %d) + %d) %% %d", at, at, seconds, seconds, seconds)
+	},
+	Request: "cluster || ' ' || audit_id || ' ' || item",
+}
+
+// CountFailures implements sink.Counter.
+func (s *Store) CountFailures(ctx context.Context, f sink.Filter, g sink.Grouping) iter.Seq2[sink.Group, error] {
+	return count(ctx, s, table.Failures, f, g)
+}
+
+// CountRollups implements sink.Counter.
+func (s *Store) CountRollups(ctx context.Context, f sink.Filter, g sink.Grouping) iter.Seq2[sink.Group, error] {
+	return count(ctx, s, table.Rollups, f, g)
+}
+
+func count[T any](ctx context.Context, s *Store, t *table.Table[T], f sink.Filter, g sink.Grouping) iter.Seq2[sink.Group, error] {
+	return func(yield func(sink.Group, error) bool) {
+		where, args := whereSQL(t, f)
+		query, err := table.CountSQL(t, dialect, where, g)
+		if err != nil {
+			yield(sink.Group{}, err)
+			return
+		}
+		rows, err := s.readers.QueryContext(ctx, query, args...)
+		if err != nil {
+			yield(sink.Group{}, fmt.Errorf("counting %s: %w", t.View, err))
+			return
+		}
+		defer rows.Close() //nolint:errcheck // what went wrong is in rows.Err
+		for rows.Next() {
+			row := sink.Group{Values: make([]string, len(g.By))}
+			var span int64
+			if err := rows.Scan(groupFields(&row, &span)...); err != nil {
+				yield(sink.Group{}, fmt.Errorf("counting %s: %w", t.View, err))
+				return
+			}
+			if g.Every > 0 {
+				row.Span = time.Unix(span, 0).UTC()
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(sink.Group{}, fmt.Errorf("counting %s: %w", t.View, err))
+		}
+	}
+}
+
+func groupFields(row *sink.Group, span *int64) []any {
+	var fields []any
+	for i := range row.Values {
+		fields = append(fields, scanner{&row.Values[i]})
+	}
+	return append(fields, scanner{span}, scanner{&row.Count}, scanner{&row.Requests}, scanner{&row.Sample}, scanner{&row.First}, scanner{&row.Last})
+}
