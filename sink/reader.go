@@ -15,6 +15,9 @@ type Reader interface {
 	Ledger(context.Context, Filter) iter.Seq2[LedgerLine, error]
 	DeadLetters(context.Context, Filter) iter.Seq2[DeadLetter, error]
 	Policies(context.Context, Filter) iter.Seq2[PolicyText, error]
+	// Readiness says how ready each binding is to be enforced, ordered by cluster, policy and binding. Of the filter, the
+	// names and the period count, which is narrowed to whole minutes. Bindings of which nothing matched are among them.
+	Readiness(context.Context, Filter, Criteria) ([]Readiness, error)
 }
 
 // Filter narrows what a Reader reads. An empty field narrows nothing, nor does a field that the rows do not have.

@@ -47,6 +47,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Open) {
 		{"BrokenCheckpoint", brokenCheckpoint},
 		{"MaintainDropsWholeDays", maintainDropsWholeDays},
 		{"MaintainWhileWriting", maintainWhileWriting},
+		{"Readiness", readinessOf},
 		{"Ping", ping},
 	} {
 		t.Run(test.name, func(t *testing.T) {

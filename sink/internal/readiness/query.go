@@ -1,0 +1,87 @@
+package readiness
+
+import (
+	"strings"
+	"time"
+
+	"github.com/vapshadow/vapshadow/sink"
+	"github.com/vapshadow/vapshadow/sink/internal/table"
+)
+
+// What the queries have in common. Both dialects of SQL read all of it alike.
+const (
+	pair    = "cluster, policy, binding"
+	request = "audit_id || '/' || item"
+	// stops: the row has its request rejected, were the binding set to [Deny].
+	stops = "(result = 'Fail' OR (result = 'Error' AND NOT ignored))"
+	// config: the evaluation as a whole could not be made, whether failurePolicy lets that through or not.
+	config = "(result = 'Error' AND expression_index = -1)"
+	// system: the user is a part of Kubernetes: a component, a node, a service account of kube-system.
+	system = "(substr(username, 1, 7) = 'system:' AND username <> 'system:anonymous' AND " +
+		"(substr(username, 1, 22) <> 'system:serviceaccount:' OR substr(username, 1, 34) = 'system:serviceaccount:kube-system:'))"
+)
+
+const (
+	countsSQL = `SELECT ` + pair + `, min(minute), max(minute), CAST(sum(count) AS bigint),
+	CAST(coalesce(sum(count) FILTER (WHERE result <> 'Unknown' AND evidence = 'Exact'), 0) AS bigint),
+	CAST(coalesce(sum(count) FILTER (WHERE result <> 'Unknown' AND evidence = 'Presumed'), 0) AS bigint),
+	CAST(coalesce(sum(count) FILTER (WHERE result <> 'Unknown' AND evidence NOT IN ('Exact', 'Presumed')), 0) AS bigint),
+	CAST(coalesce(sum(count) FILTER (WHERE result = 'Unknown'), 0) AS bigint)
+FROM {rollups} GROUP BY ` + pair
+
+	reasonsSQL = `SELECT ` + pair + `, because, CAST(sum(count) AS bigint)
+FROM {rollups} AND result = 'Unknown' GROUP BY ` + pair + `, because`
+
+	// A text is not always known; what is unknown is no text of its own.
+	textsSQL = `SELECT ` + pair + `, CAST(count(*) AS bigint), max(since) FROM (
+	SELECT ` + pair + `, policy_hash, binding_hash, min(minute) AS since
+	FROM {rollups} AND policy_hash <> '' AND (binding = '' OR binding_hash <> '') GROUP BY ` + pair + `, policy_hash, binding_hash
+) AS texts GROUP BY ` + pair
+
+	endsSQL = `SELECT cluster, max(minute) FROM {cluster's rollups} GROUP BY cluster`
+
+	failuresSQL = `SELECT ` + pair + `,
+	count(DISTINCT ` + request + `) FILTER (WHERE ` + stops + `),
+	count(DISTINCT ` + request + `) FILTER (WHERE ` + stops + ` AND namespace = ''),
+	count(DISTINCT namespace) FILTER (WHERE ` + stops + ` AND namespace <> ''),
+	count(DISTINCT username) FILTER (WHERE ` + stops + `),
+	count(DISTINCT ` + request + `) FILTER (WHERE blocks_anyway),
+	count(DISTINCT ` + request + `) FILTER (WHERE ` + config + `)
+FROM {failures} GROUP BY ` + pair
+
+	workloadsSQL = `SELECT ` + pair + `, max(stage_timestamp) FROM {failures} AND ` + stops + `
+GROUP BY ` + pair + `, namespace, CASE WHEN owner_name = '' THEN kind ELSE owner_kind END, CASE WHEN owner_name = '' THEN name ELSE owner_name END`
+
+	systemSQL = `SELECT DISTINCT ` + pair + `, username FROM {failures} AND ` + stops + ` AND ` + system
+
+	policiesSQL = `SELECT cluster, kind, name, text FROM {policies}`
+)
+
+// build fills in the views, with the conditions of a filter.
+func build(sql string, db Querier, f sink.Filter) (string, []any) {
+	// Rollups know minutes only; with the rows of part of a minute the counts would not agree.
+	f.Since, f.Until = f.Since.Truncate(time.Minute), f.Until.Truncate(time.Minute)
+	f = sink.Filter{Cluster: f.Cluster, Policy: f.Policy, Binding: f.Binding, Namespace: f.Namespace, Since: f.Since, Until: f.Until}
+	var args []any
+	from := func(view string, conditions []table.Condition) string {
+		where := []string{"true"}
+		for _, c := range conditions {
+			args = append(args, c.Value)
+			where = append(where, c.Column+" "+c.Operator+" "+db.Placeholder(len(args)))
+		}
+		return db.View(view) + " WHERE " + strings.Join(where, " AND ")
+	}
+	for name, conditions := range map[string]func() string{
+		"{rollups}":  func() string { return from("v_rollups", table.Rollups.Conditions(f)) },
+		"{failures}": func() string { return from("v_failures", table.Failures.Conditions(f)) },
+		"{policies}": func() string { return from("v_policies", table.Policies.Conditions(sink.Filter{Cluster: f.Cluster})) },
+		"{cluster's rollups}": func() string {
+			return from("v_rollups", table.Rollups.Conditions(sink.Filter{Cluster: f.Cluster, Since: f.Since, Until: f.Until}))
+		},
+	} {
+		if strings.Contains(sql, name) {
+			sql = strings.Replace(sql, name, conditions(), 1)
+		}
+	}
+	return sql, args
+}

@@ -1,0 +1,201 @@
+// Package readiness asks a database how ready each binding is to be enforced. Both stores ask with the same queries.
+package readiness
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/vapshadow/vapshadow/sink"
+)
+
+// Querier asks a database. All queries of one Read see the same state of it.
+type Querier interface {
+	// Query scans each row into the fields, which point to texts, numbers and times, and calls each.
+	Query(ctx context.Context, sql string, args []any, fields []any, each func()) error
+	// View is how the database calls a view, Placeholder how a query names its nth argument, from 1.
+	View(name string) string
+	Placeholder(n int) string
+}
+
+// recent is how long before now a failure still counts as one of now.
+const recent = 24 * time.Hour
+
+// maxNames is how many system actors are named.
+const maxNames = 10
+
+type name struct{ cluster, policy, binding string }
+
+type reading struct {
+	ctx      context.Context
+	db       Querier
+	filter   sink.Filter
+	criteria sink.Criteria
+	found    map[name]*sink.Readiness
+	ends     map[string]time.Time // the end of the data, by cluster
+	err      error
+}
+
+// Read implements sink.Reader's Readiness.
+func Read(ctx context.Context, db Querier, f sink.Filter, c sink.Criteria) ([]sink.Readiness, error) {
+	r := &reading{ctx: ctx, db: db, filter: f, criteria: c, found: map[name]*sink.Readiness{}, ends: map[string]time.Time{}}
+	r.readEnds()
+	r.readCounts()
+	r.readReasons()
+	r.readTexts()
+	r.readFailures()
+	r.readWorkloads()
+	r.readSystemActors()
+	r.readSilent()
+	if r.err != nil {
+		return nil, fmt.Errorf("reading the readiness: %w", r.err)
+	}
+	out := make([]sink.Readiness, 0, len(r.found))
+	for _, one := range r.found {
+		one.Now = r.now(one.Cluster)
+		one.Judge(c)
+		out = append(out, *one)
+	}
+	slices.SortFunc(out, func(a, b sink.Readiness) int {
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Binding, b.Binding))
+	})
+	return out, nil
+}
+
+func (r *reading) query(sql string, fields []any, each func()) {
+	if r.err != nil {
+		return
+	}
+	sql, args := build(sql, r.db, r.filter)
+	r.err = r.db.Query(r.ctx, sql, args, fields, each)
+}
+
+// pairs asks a query whose first columns name a pair.
+func (r *reading) pairs(sql string, fields []any, each func(*sink.Readiness)) {
+	var n name
+	r.query(sql, append([]any{&n.cluster, &n.policy, &n.binding}, fields...), func() { each(r.of(n)) })
+}
+
+func (r *reading) of(n name) *sink.Readiness {
+	if r.found[n] == nil {
+		r.found[n] = &sink.Readiness{Cluster: n.cluster, Policy: n.policy, Binding: n.binding}
+	}
+	return r.found[n]
+}
+
+func (r *reading) now(cluster string) time.Time {
+	if !r.criteria.Now.IsZero() {
+		return r.criteria.Now.UTC()
+	}
+	return r.ends[cluster]
+}
+
+func (r *reading) readEnds() {
+	var cluster string
+	var last time.Time
+	r.query(endsSQL, []any{&cluster, &last}, func() { r.ends[cluster] = last.UTC().Add(time.Minute) })
+}
+
+func (r *reading) readCounts() {
+	var row sink.Readiness
+	fields := []any{
+		&row.First, &row.Last, &row.Matched, &row.DecidedExact, &row.DecidedPresumed, &row.DecidedOtherwise, &row.Unknown,
+	}
+	r.pairs(countsSQL, fields, func(one *sink.Readiness) {
+		row.Cluster, row.Policy, row.Binding = one.Cluster, one.Policy, one.Binding
+		*one = row
+		one.First, one.Last = row.First.UTC(), row.Last.UTC()
+		one.Days = (one.Last.Sub(one.First) + time.Minute).Hours() / 24
+	})
+}
+
+func (r *reading) readReasons() {
+	var because string
+	var count int64
+	r.pairs(reasonsSQL, []any{&because, &count}, func(one *sink.Readiness) {
+		if one.UnknownByReason == nil {
+			one.UnknownByReason = map[string]int64{}
+		}
+		one.UnknownByReason[because] = count
+	})
+}
+
+func (r *reading) readTexts() {
+	var texts int64
+	var since time.Time
+	r.pairs(textsSQL, []any{&texts, &since}, func(one *sink.Readiness) {
+		one.Texts = texts
+		if texts > 1 {
+			one.TextSince = since.UTC()
+		}
+	})
+}
+
+func (r *reading) readFailures() {
+	var row sink.Readiness
+	fields := []any{&row.WouldFail, &row.ClusterScoped, &row.Namespaces, &row.Users, &row.BlocksAnyway, &row.ConfigErrors}
+	r.pairs(failuresSQL, fields, func(one *sink.Readiness) {
+		one.WouldFail, one.ClusterScoped, one.Namespaces, one.Users = row.WouldFail, row.ClusterScoped, row.Namespaces, row.Users
+		one.BlocksAnyway, one.ConfigErrors = row.BlocksAnyway, row.ConfigErrors
+	})
+}
+
+func (r *reading) readWorkloads() {
+	var last time.Time
+	r.pairs(workloadsSQL, []any{&last}, func(one *sink.Readiness) {
+		one.Workloads++
+		if last.Before(r.now(one.Cluster).Add(-recent)) {
+			one.Healed++
+		} else {
+			one.FailingNow++
+		}
+	})
+}
+
+func (r *reading) readSystemActors() {
+	var username string
+	r.pairs(systemSQL, []any{&username}, func(one *sink.Readiness) {
+		one.SystemActors++
+		one.SystemActorNames = append(one.SystemActorNames, username)
+		slices.Sort(one.SystemActorNames)
+		one.SystemActorNames = one.SystemActorNames[:min(maxNames, len(one.SystemActorNames))]
+	})
+}
+
+// readSilent adds the policies and bindings of which nothing matched: they prove nothing, and are to be seen.
+func (r *reading) readSilent() {
+	var cluster, kind, object, text string
+	var policies []name
+	r.query(policiesSQL, []any{&cluster, &kind, &object, &text}, func() {
+		switch kind {
+		case "ValidatingAdmissionPolicy":
+			policies = append(policies, name{cluster: cluster, policy: object})
+		case "ValidatingAdmissionPolicyBinding":
+			var binding struct {
+				Spec struct{ PolicyName string }
+			}
+			if json.Unmarshal([]byte(text), &binding) == nil && binding.Spec.PolicyName != "" {
+				r.add(name{cluster, binding.Spec.PolicyName, object})
+			}
+		}
+	})
+	bound := map[name]bool{}
+	for n := range r.found {
+		bound[name{cluster: n.cluster, policy: n.policy}] = true
+	}
+	for _, p := range policies {
+		if !bound[p] && r.filter.Binding == "" {
+			r.add(p)
+		}
+	}
+}
+
+// add adds a pair if the filter lets it through.
+func (r *reading) add(n name) {
+	if (r.filter.Policy == "" || r.filter.Policy == n.policy) && (r.filter.Binding == "" || r.filter.Binding == n.binding) {
+		r.of(n)
+	}
+}
