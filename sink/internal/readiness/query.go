@@ -57,31 +57,31 @@ GROUP BY ` + pair + `, namespace, CASE WHEN owner_name = '' THEN kind ELSE owner
 	policiesSQL = `SELECT cluster, kind, name, text FROM {policies}`
 )
 
-// build fills in the views, with the conditions of a filter.
+// build fills in the view that a query reads, with the conditions of a filter.
 func build(sql string, db Querier, f sink.Filter) (string, []any) {
 	// Rollups know minutes only; with the rows of part of a minute the counts would not agree.
 	f.Since, f.Until = f.Since.Truncate(time.Minute), f.Until.Truncate(time.Minute)
 	f = sink.Filter{Cluster: f.Cluster, Policy: f.Policy, Binding: f.Binding, Namespace: f.Namespace, Since: f.Since, Until: f.Until}
-	var args []any
-	from := func(view string, conditions []table.Condition) string {
-		where := []string{"true"}
-		for _, c := range conditions {
+	cluster := sink.Filter{Cluster: f.Cluster, Since: f.Since, Until: f.Until}
+	for _, from := range []struct {
+		name, view string
+		conditions []table.Condition
+	}{
+		{"{rollups}", "v_rollups", table.Rollups.Conditions(f)},
+		{"{failures}", "v_failures", table.Failures.Conditions(f)},
+		{"{cluster's rollups}", "v_rollups", table.Rollups.Conditions(cluster)},
+		{"{policies}", "v_policies", table.Policies.Conditions(sink.Filter{Cluster: f.Cluster})},
+	} {
+		before, after, found := strings.Cut(sql, from.name)
+		if !found {
+			continue
+		}
+		where, args := []string{"true"}, []any(nil)
+		for _, c := range from.conditions {
 			args = append(args, c.Value)
 			where = append(where, c.Column+" "+c.Operator+" "+db.Placeholder(len(args)))
 		}
-		return db.View(view) + " WHERE " + strings.Join(where, " AND ")
+		return before + db.View(from.view) + " WHERE " + strings.Join(where, " AND ") + after, args
 	}
-	for name, conditions := range map[string]func() string{
-		"{rollups}":  func() string { return from("v_rollups", table.Rollups.Conditions(f)) },
-		"{failures}": func() string { return from("v_failures", table.Failures.Conditions(f)) },
-		"{policies}": func() string { return from("v_policies", table.Policies.Conditions(sink.Filter{Cluster: f.Cluster})) },
-		"{cluster's rollups}": func() string {
-			return from("v_rollups", table.Rollups.Conditions(sink.Filter{Cluster: f.Cluster, Since: f.Since, Until: f.Until}))
-		},
-	} {
-		if strings.Contains(sql, name) {
-			sql = strings.Replace(sql, name, conditions(), 1)
-		}
-	}
-	return sql, args
+	return sql, nil
 }
