@@ -1,4 +1,4 @@
-# vapshadow: "make help" tells what there is. Only Go is needed; its tools are built from tools/go.mod.
+# vapshadow: "make help" tells what there is. Building needs Go alone; what the tests start is in CONTRIBUTING.md.
 
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -58,8 +58,9 @@ benchstat: ## Compare two outputs of bench: make benchstat OLD=old.txt NEW=new.t
 	$(GOTOOL) benchstat $(OLD) $(NEW)
 
 .PHONY: generate
-generate: build ## Write what is made from something else: examples/expected.txt
+generate: build ## Write what is made from something else: examples/expected.txt, the dashboards of Grafana
 	$(EXAMPLE) > examples/expected.txt
+	go generate ./dashboards/...
 
 .PHONY: verify
 verify: build ## Check that what is generated is up to date, and that go.mod is tidy
@@ -70,6 +71,7 @@ verify: build ## Check that what is generated is up to date, and that go.mod is 
 	echo 'README.md does not show the example as it is run: $(EXAMPLE)' >&2; exit 1; fi
 	go mod tidy -diff
 	go -C tools mod tidy -diff
+	go -C deploy/tools mod tidy -diff
 
 .PHONY: clean
 clean: ## Remove what was built here (Go's caches stay)

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/vapshadow/vapshadow/ingest"
 	"github.com/vapshadow/vapshadow/ingest/kafka"
 	"github.com/vapshadow/vapshadow/internal/config"
+	"github.com/vapshadow/vapshadow/internal/metrics"
 	"github.com/vapshadow/vapshadow/internal/pipeline"
 )
 
@@ -66,20 +68,32 @@ func forward(ctx context.Context, c *config.Config, s stdio) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, writer.Close()) }()
-	log.Info("forwarding", "sources", len(sources), "topic", f.Topic)
-	err = pipeline.Forward(ctx, pipeline.ForwardConfig{
+	m := metrics.New(readVersion().Version)
+	showWebhooks(m, sources)
+	running, cancel := context.WithCancelCause(ctx)
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer cancel(nil)
+	if err := listenAll(running, &beside, c, operations(m, nil, store), cancel, log); err != nil {
+		return err
+	}
+	log.Info("forwarding", "version", readVersion().Version, "sources", len(sources), "topic", f.Topic)
+	err = pipeline.Forward(running, pipeline.ForwardConfig{
 		Sources: sources, Store: store, Log: log,
 		Write: func(ctx context.Context, cluster string, entries []ingest.Entry) (int, []ingest.Skip, error) {
 			written, err := writer.Write(ctx, cluster, entries...)
 			return written.Events, written.Skips, err
 		},
 		Forwarded: func(id ingest.Partition, events int, skips []ingest.Skip) {
-			log.Debug("forwarded", "partition", id.String(), "events", events, "skipped", len(skips))
+			m.Forwarded(id.Source, events, skips)
 			for _, skip := range skips {
 				log.Warn("not forwarded, as it is no event", "partition", id.String(), "skip", skip.String())
 			}
 		},
 	})
+	if cause := context.Cause(running); ctx.Err() == nil && cause != nil {
+		return cause
+	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		log.Info("ended")
 		return nil

@@ -3,19 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
-	"net/http/pprof"
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"github.com/vapshadow/vapshadow/ingest/webhook"
 	"github.com/vapshadow/vapshadow/internal/config"
-	"github.com/vapshadow/vapshadow/internal/health"
 	"github.com/vapshadow/vapshadow/internal/metrics"
 	"github.com/vapshadow/vapshadow/internal/pipeline"
 	"github.com/vapshadow/vapshadow/sink"
@@ -45,25 +38,13 @@ func serve(ctx context.Context, c *config.Config, s stdio) (err error) {
 	m, status := metrics.New(readVersion().Version), &pipeline.Status{}
 	cfg := serveConfig(c, minor, log)
 	cfg.Sources, cfg.Store, cfg.Policies, cfg.Metrics, cfg.Status = sources, store, policies, m, status
-	for _, source := range sources {
-		if hook, ok := source.Source.(*webhook.Source); ok {
-			m.Webhook(source.Name, hook.Stats)
-		}
-	}
+	showWebhooks(m, sources)
 	running, cancel := context.WithCancelCause(ctx)
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer cancel(nil)
-	for _, listener := range []struct {
-		address string
-		handler http.Handler
-	}{{c.Listen, operations(m, status, store)}, {c.Pprof, profiles()}} {
-		if listener.address == "" {
-			continue
-		}
-		if err := listen(running, &beside, listener.address, listener.handler, cancel, log); err != nil {
-			return err
-		}
+	if err := listenAll(running, &beside, c, operations(m, status, store), cancel, log); err != nil {
+		return err
 	}
 	if policies != nil {
 		beside.Go(func() { policies.Watch(running) })
@@ -131,49 +112,13 @@ func awaitStore(ctx context.Context, url string, log *slog.Logger) (sink.Databas
 	}
 }
 
-// operations are the pages for those who run the service.
-func operations(m *metrics.Metrics, status *pipeline.Status, store sink.Store) http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{}))
-	mux.Handle("GET /healthz", health.Handler(health.Check{Name: "pipeline", Err: func(context.Context) error { return status.Alive() }}))
-	mux.Handle("GET /readyz", health.Handler(
-		health.Check{Name: "partitions", Err: func(context.Context) error { return status.Ready() }},
-		health.Check{Name: "store", Err: store.Ping},
-	))
-	return mux
-}
-
-func profiles() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return mux
-}
-
-// listen serves HTTP until the context ends. A failure ends the service.
-func listen(ctx context.Context, beside *sync.WaitGroup, address string, h http.Handler, cancel context.CancelCauseFunc, log *slog.Logger) error {
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return fmt.Errorf("listening on %s: %w", address, err)
-	}
-	server := &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}
-	log.Info("listening", "address", listener.Addr().String())
-	beside.Go(func() {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			cancel(fmt.Errorf("serving on %s: %w", address, err))
+// showWebhooks shows the figures of the webhooks among the sources.
+func showWebhooks(m *metrics.Metrics, sources []pipeline.ServedSource) {
+	for _, source := range sources {
+		if hook, ok := source.Source.(*webhook.Source); ok {
+			m.Webhook(source.Name, hook.Stats)
 		}
-	})
-	beside.Go(func() {
-		<-ctx.Done()
-		_ = server.Close() // What is asked for here is worth no waiting.
-	})
-	return nil
+	}
 }
 
 // maintainEvery is how often days that are past the retention are dropped, and days to come prepared; maintainAgain how

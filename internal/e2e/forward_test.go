@@ -24,6 +24,7 @@ func TestForward(t *testing.T) {
 	log := filepath.Join(dir, "audit.log")
 	forwarder := start(t, "forwarder", "forward", fmt.Sprintf(`
 store: "sqlite:%s/forward.db"
+listen: 127.0.0.1:0
 sources: [{name: log, cluster: %s, file: {paths: [%q]}}]
 forward: {brokers: [%q], topic: audit}
 `, dir, clusterName, log, broker.Addr))

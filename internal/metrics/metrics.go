@@ -24,6 +24,8 @@ type Metrics struct {
 	behind       *prometheus.GaugeVec
 	eventTime    *prometheus.GaugeVec
 	own          *prometheus.GaugeVec
+	forwarded    *prometheus.CounterVec
+	notForwarded *prometheus.CounterVec
 	commit       prometheus.Histogram
 	commitErrors prometheus.Counter
 	rows         *prometheus.CounterVec
@@ -52,6 +54,8 @@ func New(version string) *Metrics {
 	m.behind = m.gauge("source_behind", "What a partition holds that is not read yet: messages of a topic, bytes of a file.", "source", "partition")
 	m.eventTime = m.gauge("source_event_time_seconds", "The stageTimestamp of the latest event that was read from a partition.", "source", "partition")
 	m.own = m.gauge("source_owned", "1 for a partition that this process evaluates, 0 for one that it only observes.", "source", "partition")
+	m.forwarded = m.counter("forwarded_events_total", "Events that were written to the topic, and that the brokers have.", "source")
+	m.notForwarded = m.counter("forward_skipped_total", "Pieces of input that were left out on the way to the topic.", "source", "reason")
 	m.rows = m.counter("rows_total", "Rows that were stored.", "table")
 	m.commit = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Namespace: namespace, Name: "commit_duration_seconds", Help: "How long a transaction took that stored a batch.",
@@ -104,6 +108,14 @@ func (m *Metrics) Partition(id ingest.Partition, own bool, behind int64, frontie
 		owned = 1
 	}
 	m.own.WithLabelValues(id.Source, id.Name).Set(owned)
+}
+
+// Forwarded counts what was written to the topic, and what was left out.
+func (m *Metrics) Forwarded(source string, events int, skips []ingest.Skip) {
+	m.forwarded.WithLabelValues(source).Add(float64(events))
+	for _, s := range skips {
+		m.notForwarded.WithLabelValues(source, string(s.Reason)).Inc()
+	}
 }
 
 // Queue says how much input is under way.
