@@ -18,6 +18,8 @@ type Reader interface {
 	// Readiness says how ready each binding is to be enforced, ordered by cluster, policy and binding. Of the filter, the
 	// names and the period count, which is narrowed to whole minutes. Bindings of which nothing matched are among them.
 	Readiness(context.Context, Filter, Criteria) ([]Readiness, error)
+	// ReadinessByNamespace says it for each namespace in which something matched; the empty one stands for objects in none.
+	ReadinessByNamespace(context.Context, Filter, Criteria) ([]Readiness, error)
 }
 
 // Filter narrows what a Reader reads. An empty field narrows nothing, nor does a field that the rows do not have.

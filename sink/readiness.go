@@ -15,6 +15,8 @@ type Readiness struct {
 	Policy  string `json:"policy"`
 	// Binding is empty for a policy that no binding names, or that is misconfigured as a whole.
 	Binding string `json:"binding"`
+	// Namespace is empty unless the readiness is that of a namespace; there, that of the objects in none.
+	Namespace string `json:"namespace,omitempty"`
 
 	Verdict ReadinessVerdict `json:"verdict"`
 	// Lacking says what evidence is missing; only where the verdict is NotEnoughEvidence.
@@ -38,9 +40,11 @@ type Readiness struct {
 	// UnknownByReason splits Unknown; nil where there is none.
 	UnknownByReason map[string]int64 `json:"unknownByReason,omitempty"`
 	// Texts is how many different texts of the policy and the binding were evaluated; TextSince is the first minute of the
-	// one that came last, zero where there is but one.
-	Texts     int64     `json:"texts"`
-	TextSince time.Time `json:"textSince,omitzero"`
+	// one that came last, and the hashes name it. They are empty where none is known.
+	Texts       int64     `json:"texts"`
+	TextSince   time.Time `json:"textSince,omitzero"`
+	PolicyHash  string    `json:"policyHash,omitempty"`
+	BindingHash string    `json:"bindingHash,omitempty"`
 
 	// WouldFail are the admission requests that would be rejected, were the binding set to [Deny]. ClusterScoped are those
 	// of them that are in no namespace.
@@ -117,14 +121,16 @@ func (r *Readiness) Judge(c Criteria) {
 	case r.WouldFail > 0:
 		r.Verdict = WouldBreak
 	default:
-		r.Verdict, r.Lacking = Ready, r.lacking(c)
+		r.Verdict, r.Lacking = Ready, r.Lacks(c)
 		if len(r.Lacking) > 0 {
 			r.Verdict = NotEnoughEvidence
 		}
 	}
 }
 
-func (r *Readiness) lacking(c Criteria) []string {
+// Lacks says what evidence is missing by the criteria, whatever failed.
+func (r *Readiness) Lacks(c Criteria) []string {
+	c = c.WithDefaults()
 	if r.Matched == 0 {
 		return []string{"nothing matched"}
 	}

@@ -11,10 +11,21 @@ import (
 )
 
 // Readiness implements sink.Reader.
-func (s *Store) Readiness(ctx context.Context, f sink.Filter, c sink.Criteria) (out []sink.Readiness, err error) {
+func (s *Store) Readiness(ctx context.Context, f sink.Filter, c sink.Criteria) ([]sink.Readiness, error) {
+	return s.readiness(ctx, f, c, readiness.Read)
+}
+
+// ReadinessByNamespace implements sink.Reader.
+func (s *Store) ReadinessByNamespace(ctx context.Context, f sink.Filter, c sink.Criteria) ([]sink.Readiness, error) {
+	return s.readiness(ctx, f, c, readiness.ReadByNamespace)
+}
+
+type readinessFunc func(context.Context, readiness.Querier, sink.Filter, sink.Criteria) ([]sink.Readiness, error)
+
+func (s *Store) readiness(ctx context.Context, f sink.Filter, c sink.Criteria, read readinessFunc) (out []sink.Readiness, err error) {
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err = pgx.BeginTxFunc(ctx, s.pool, snapshot, func(tx pgx.Tx) error {
-		out, err = readiness.Read(ctx, querier{tx}, f, c)
+		out, err = read(ctx, querier{tx}, f, c)
 		return err
 	})
 	return out, err

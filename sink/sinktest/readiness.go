@@ -57,8 +57,15 @@ func readinessOf(t *testing.T, open Open) {
 		Cluster: "test", Policy: "p", Binding: "clean", Verdict: sink.NotEnoughEvidence, Lacking: []string{"0.0 of 7 days observed"},
 		First: readinessDay, Last: readinessDay, Days: 1.0 / 1440, Now: readinessDay.Add(time.Minute), Matched: 1, DecidedExact: 1, Texts: 1,
 	}
+	for _, one := range []*sink.Readiness{&clean, &brief, &changed, &failing, &blocked, &elsewhere} {
+		one.PolicyHash, one.BindingHash = "h1", "h2"
+		if one.TextSince.IsZero() {
+			one.TextSince = one.First
+		}
+	}
+	changed.BindingHash = "h3"
 	later := failing
-	later.First, later.Days, later.Matched, later.DecidedExact = last, 1.0/1440, 1, 1
+	later.First, later.TextSince, later.Days, later.Matched, later.DecidedExact = last, last, 1.0/1440, 1, 1
 	later.WouldFail, later.ClusterScoped, later.Workloads, later.Namespaces, later.Users = 1, 0, 1, 1, 1
 	later.FailingNow, later.Healed, later.SystemActors, later.SystemActorNames = 1, 0, 0, nil
 	longAgo := failing
@@ -88,6 +95,35 @@ func readinessOf(t *testing.T, open Open) {
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (- expected, + found):\n%s", test.name, diff)
 		}
+	}
+}
+
+// readinessByNamespace: the parts come to the whole, and each namespace is judged by itself.
+func readinessByNamespace(t *testing.T, open Open) {
+	s := open(t)
+	b := readinessBatch()
+	b.Moves = []sink.Move{move("audit/0", 0, 1)}
+	commit(t, s, b)
+	list, err := s.ReadinessByNamespace(t.Context(), sink.Filter{Cluster: "prod", Binding: "failing"}, sink.Criteria{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type part struct {
+		Namespace                     string
+		Verdict                       sink.ReadinessVerdict
+		Matched, WouldFail, Workloads int64
+	}
+	var got []part
+	for _, r := range list {
+		got = append(got, part{r.Namespace, r.Verdict, r.Matched, r.WouldFail, r.Workloads})
+	}
+	want := []part{{"", sink.WouldBreak, 0, 1, 1}, {"kube-system", sink.WouldBreak, 0, 1, 1}, {"shop", sink.WouldBreak, 7, 4, 2}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(- expected, + found):\n%s", diff)
+	}
+	list, err = s.ReadinessByNamespace(t.Context(), sink.Filter{Cluster: "prod", Binding: "clean"}, sink.Criteria{})
+	if err != nil || len(list) != 1 || list[0].Namespace != "shop" || list[0].Verdict != sink.Ready || list[0].UnknownByReason["NoHistory"] != 7 {
+		t.Errorf("a clean binding: %+v, %v", list, err)
 	}
 }
 

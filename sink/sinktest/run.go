@@ -48,6 +48,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Open) {
 		{"MaintainDropsWholeDays", maintainDropsWholeDays},
 		{"MaintainWhileWriting", maintainWhileWriting},
 		{"Readiness", readinessOf},
+		{"ReadinessByNamespace", readinessByNamespace},
 		{"Ping", ping},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -12,12 +12,23 @@ import (
 
 // Readiness implements sink.Reader.
 func (s *Store) Readiness(ctx context.Context, f sink.Filter, c sink.Criteria) ([]sink.Readiness, error) {
+	return s.readiness(ctx, f, c, readiness.Read)
+}
+
+// ReadinessByNamespace implements sink.Reader.
+func (s *Store) ReadinessByNamespace(ctx context.Context, f sink.Filter, c sink.Criteria) ([]sink.Readiness, error) {
+	return s.readiness(ctx, f, c, readiness.ReadByNamespace)
+}
+
+type readinessFunc func(context.Context, readiness.Querier, sink.Filter, sink.Criteria) ([]sink.Readiness, error)
+
+func (s *Store) readiness(ctx context.Context, f sink.Filter, c sink.Criteria, read readinessFunc) ([]sink.Readiness, error) {
 	tx, err := s.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, fmt.Errorf("reading the readiness: %w", err)
 	}
 	defer tx.Rollback() //nolint:errcheck // it only reads
-	return readiness.Read(ctx, querier{tx}, f, c)
+	return read(ctx, querier{tx}, f, c)
 }
 
 // querier is a readiness.Querier.

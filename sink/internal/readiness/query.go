@@ -10,7 +10,8 @@ import (
 
 // What the queries have in common. Both dialects of SQL read all of it alike.
 const (
-	pair    = "cluster, policy, binding"
+	names   = "cluster, policy, binding"
+	pair    = names + ", {namespace}" // the namespace only where it is asked for
 	request = "audit_id || '/' || item"
 	// stops: the row has its request rejected, were the binding set to [Deny].
 	stops = "(result = 'Fail' OR (result = 'Error' AND NOT ignored))"
@@ -33,10 +34,8 @@ FROM {rollups} GROUP BY ` + pair
 FROM {rollups} AND result = 'Unknown' GROUP BY ` + pair + `, because`
 
 	// A text is not always known; what is unknown is no text of its own.
-	textsSQL = `SELECT ` + pair + `, CAST(count(*) AS bigint), max(since) FROM (
-	SELECT ` + pair + `, policy_hash, binding_hash, min(minute) AS since
-	FROM {rollups} AND policy_hash <> '' AND (binding = '' OR binding_hash <> '') GROUP BY ` + pair + `, policy_hash, binding_hash
-) AS texts GROUP BY ` + pair
+	textsSQL = `SELECT ` + pair + `, policy_hash, binding_hash, min(minute) FROM {rollups}
+	AND policy_hash <> '' AND (binding = '' OR binding_hash <> '') GROUP BY ` + pair + `, policy_hash, binding_hash`
 
 	endsSQL = `SELECT cluster, max(minute) FROM {cluster's rollups} GROUP BY cluster`
 
@@ -58,7 +57,13 @@ GROUP BY ` + pair + `, namespace, CASE WHEN owner_name = '' THEN kind ELSE owner
 )
 
 // build fills in the view that a query reads, with the conditions of a filter.
-func build(sql string, db Querier, f sink.Filter) (string, []any) {
+func build(sql string, db Querier, f sink.Filter, byNamespace bool) (string, []any) {
+	if byNamespace {
+		sql = strings.ReplaceAll(sql, "{namespace}", "namespace")
+	} else {
+		sql = strings.Replace(strings.ReplaceAll(sql, ", {namespace}", ""), "SELECT DISTINCT "+names, "SELECT DISTINCT "+names+", ''", 1)
+		sql = strings.Replace(sql, "SELECT "+names, "SELECT "+names+", ''", 1)
+	}
 	// Rollups know minutes only; with the rows of part of a minute the counts would not agree.
 	f.Since, f.Until = f.Since.Truncate(time.Minute), f.Until.Truncate(time.Minute)
 	f = sink.Filter{Cluster: f.Cluster, Policy: f.Policy, Binding: f.Binding, Namespace: f.Namespace, Since: f.Since, Until: f.Until}

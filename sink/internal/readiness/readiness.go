@@ -27,21 +27,32 @@ const recent = 24 * time.Hour
 // maxNames is how many system actors are named.
 const maxNames = 10
 
-type name struct{ cluster, policy, binding string }
+type name struct{ cluster, policy, binding, namespace string }
 
 type reading struct {
 	ctx      context.Context
 	db       Querier
 	filter   sink.Filter
 	criteria sink.Criteria
-	found    map[name]*sink.Readiness
-	ends     map[string]time.Time // the end of the data, by cluster
-	err      error
+	// split: one Readiness for each namespace.
+	split bool
+	found map[name]*sink.Readiness
+	ends  map[string]time.Time // the end of the data, by cluster
+	err   error
 }
 
 // Read implements sink.Reader's Readiness.
 func Read(ctx context.Context, db Querier, f sink.Filter, c sink.Criteria) ([]sink.Readiness, error) {
-	r := &reading{ctx: ctx, db: db, filter: f, criteria: c, found: map[name]*sink.Readiness{}, ends: map[string]time.Time{}}
+	return read(&reading{ctx: ctx, db: db, filter: f, criteria: c})
+}
+
+// ReadByNamespace implements sink.Reader's ReadinessByNamespace.
+func ReadByNamespace(ctx context.Context, db Querier, f sink.Filter, c sink.Criteria) ([]sink.Readiness, error) {
+	return read(&reading{ctx: ctx, db: db, filter: f, criteria: c, split: true})
+}
+
+func read(r *reading) ([]sink.Readiness, error) {
+	r.found, r.ends = map[name]*sink.Readiness{}, map[string]time.Time{}
 	r.readEnds()
 	r.readCounts()
 	r.readReasons()
@@ -49,18 +60,21 @@ func Read(ctx context.Context, db Querier, f sink.Filter, c sink.Criteria) ([]si
 	r.readFailures()
 	r.readWorkloads()
 	r.readSystemActors()
-	r.readSilent()
+	if !r.split {
+		r.readSilent()
+	}
 	if r.err != nil {
 		return nil, fmt.Errorf("reading the readiness: %w", r.err)
 	}
 	out := make([]sink.Readiness, 0, len(r.found))
 	for _, one := range r.found {
 		one.Now = r.now(one.Cluster)
-		one.Judge(c)
+		one.Judge(r.criteria)
 		out = append(out, *one)
 	}
 	slices.SortFunc(out, func(a, b sink.Readiness) int {
-		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Binding, b.Binding))
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Binding, b.Binding),
+			cmp.Compare(a.Namespace, b.Namespace))
 	})
 	return out, nil
 }
@@ -69,19 +83,19 @@ func (r *reading) query(sql string, fields []any, each func()) {
 	if r.err != nil {
 		return
 	}
-	sql, args := build(sql, r.db, r.filter)
+	sql, args := build(sql, r.db, r.filter, r.split)
 	r.err = r.db.Query(r.ctx, sql, args, fields, each)
 }
 
 // pairs asks a query whose first columns name a pair.
 func (r *reading) pairs(sql string, fields []any, each func(*sink.Readiness)) {
 	var n name
-	r.query(sql, append([]any{&n.cluster, &n.policy, &n.binding}, fields...), func() { each(r.of(n)) })
+	r.query(sql, append([]any{&n.cluster, &n.policy, &n.binding, &n.namespace}, fields...), func() { each(r.of(n)) })
 }
 
 func (r *reading) of(n name) *sink.Readiness {
 	if r.found[n] == nil {
-		r.found[n] = &sink.Readiness{Cluster: n.cluster, Policy: n.policy, Binding: n.binding}
+		r.found[n] = &sink.Readiness{Cluster: n.cluster, Policy: n.policy, Binding: n.binding, Namespace: n.namespace}
 	}
 	return r.found[n]
 }
@@ -105,7 +119,7 @@ func (r *reading) readCounts() {
 		&row.First, &row.Last, &row.Matched, &row.DecidedExact, &row.DecidedPresumed, &row.DecidedOtherwise, &row.Unknown,
 	}
 	r.pairs(countsSQL, fields, func(one *sink.Readiness) {
-		row.Cluster, row.Policy, row.Binding = one.Cluster, one.Policy, one.Binding
+		row.Cluster, row.Policy, row.Binding, row.Namespace = one.Cluster, one.Policy, one.Binding, one.Namespace
 		*one = row
 		one.First, one.Last = row.First.UTC(), row.Last.UTC()
 		one.Days = (one.Last.Sub(one.First) + time.Minute).Hours() / 24
@@ -124,12 +138,13 @@ func (r *reading) readReasons() {
 }
 
 func (r *reading) readTexts() {
-	var texts int64
+	var policy, binding string
 	var since time.Time
-	r.pairs(textsSQL, []any{&texts, &since}, func(one *sink.Readiness) {
-		one.Texts = texts
-		if texts > 1 {
-			one.TextSince = since.UTC()
+	r.pairs(textsSQL, []any{&policy, &binding, &since}, func(one *sink.Readiness) {
+		one.Texts++
+		// Of two that began in the same minute, any will do, as long as it is always the same.
+		if cmp.Or(since.Compare(one.TextSince), cmp.Compare(policy, one.PolicyHash), cmp.Compare(binding, one.BindingHash)) > 0 {
+			one.TextSince, one.PolicyHash, one.BindingHash = since.UTC(), policy, binding
 		}
 	})
 }
@@ -178,7 +193,7 @@ func (r *reading) readSilent() {
 				Spec struct{ PolicyName string }
 			}
 			if json.Unmarshal([]byte(text), &binding) == nil && binding.Spec.PolicyName != "" {
-				r.add(name{cluster, binding.Spec.PolicyName, object})
+				r.add(name{cluster: cluster, policy: binding.Spec.PolicyName, binding: object})
 			}
 		}
 	})
