@@ -22,6 +22,7 @@ type explainFlags struct {
 	minor             minorVersion
 	unbound           bool
 	noObjects         bool
+	history           string
 	output            *enumerated
 }
 
@@ -65,6 +66,8 @@ func (f *explainFlags) addTo(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.policies, "policies", nil, "`FILE` of policies, bindings and params to be tried; repeatable")
 	flags.StringArrayVar(&f.cluster, "cluster", nil, "`FILE` of objects as the cluster held them when the log began:\n"+
 		"namespaces, params, CRDs, RBAC, policies; repeatable")
+	flags.StringVar(&f.history, "history", "", "`FILE` that an earlier replay wrote with --history: what the\n"+
+		"cluster was before the log; only read")
 	flags.StringArrayVar(&f.named, "policy", nil, "tell of the policy of this `NAME` only; repeatable")
 	flags.Var(&f.minor, "kubernetes-version", fmt.Sprintf("the apiserver to be, 1.%d to 1.%d", oldestMinor, newestMinor))
 	flags.BoolVar(&f.unbound, "unbound", false, "evaluate policies without a binding too, as though bound to\n"+
@@ -82,7 +85,7 @@ func (f *explainFlags) check(cmd *cobra.Command) error {
 		return wrongUsage(cmd, "--audit-id is missing: name the request by the auditID of its event")
 	case len(f.auditLog) == 0:
 		return wrongUsage(cmd, "--audit-log is missing: name the log that holds the request, or - for standard input")
-	case len(f.policies) == 0 && len(f.cluster) == 0:
+	case len(f.policies) == 0 && len(f.cluster) == 0 && f.history == "":
 		return wrongUsage(cmd, "there are no policies to evaluate: name their files with --policies, or a cluster's own with --cluster")
 	case countStdin(f.auditLog, f.policies, f.cluster) > 1:
 		return wrongUsage(cmd, "standard input (-) can be read only once: put the other inputs into files")
@@ -92,7 +95,7 @@ func (f *explainFlags) check(cmd *cobra.Command) error {
 
 func (f *explainFlags) run(ctx context.Context, s stdio) error {
 	x, err := pipeline.Explain(ctx, pipeline.ReplayConfig{
-		Policies: f.policies, Cluster: f.cluster, AuditLog: f.auditLog, Stdin: s.in, Minor: int(f.minor), Unbound: f.unbound,
+		Policies: f.policies, Cluster: f.cluster, AuditLog: f.auditLog, Stdin: s.in, Minor: int(f.minor), Unbound: f.unbound, History: f.history,
 		Skips: newSkipLog(s.err).add,
 	}, f.auditID)
 	if err != nil {

@@ -65,6 +65,8 @@ func (f *verifyFlags) addTo(cmd *cobra.Command) {
 		"policies, bindings, namespaces, params, CRDs, RBAC; repeatable")
 	flags.StringArrayVar(&o.Policies, "policies", nil, "`FILE` of the policies and bindings that were there, instead of\n"+
 		"those of the cluster and the log; repeatable")
+	flags.StringVar(&o.History, "history", "", "`FILE` that an earlier replay wrote with --history: what the\n"+
+		"cluster was before the log; only read")
 	flags.Var(&f.since, "since", "leave out events before this time, or this long ago")
 	flags.Var(&f.until, "until", "leave out events at this time or after it, or this long ago")
 	flags.Var(&f.minor, "kubernetes-version", fmt.Sprintf("the apiserver that wrote the log, 1.%d to 1.%d", oldestMinor, newestMinor))

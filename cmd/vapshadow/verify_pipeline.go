@@ -13,7 +13,7 @@ func verify(ctx context.Context, o replayOptions, show int, s stdio) (*report.Ag
 	out := &report.Agreement{KubernetesVersion: fmt.Sprintf("1.%d", o.Minor)}
 	cfg := pipeline.ReplayConfig{
 		Policies: o.Policies, Cluster: o.Cluster, AuditLog: o.AuditLog, Stdin: s.in,
-		Since: o.Since, Until: o.Until, Minor: o.Minor, Workers: o.Workers,
+		Since: o.Since, Until: o.Until, Minor: o.Minor, Workers: o.Workers, History: o.History,
 		Skips: newSkipLog(s.err).add,
 	}
 	if o.Progress != nil {

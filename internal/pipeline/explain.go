@@ -51,7 +51,10 @@ type Explained struct {
 // audit ID that is not there gives a NotFoundError.
 func Explain(ctx context.Context, cfg ReplayConfig, auditID string) (*Explained, error) {
 	result := newResult()
-	replayer := replay.New(replay.Config{Minor: cfg.Minor, HistoryBytes: cfg.HistoryBytes})
+	replayer, err := recall(cfg)
+	if err != nil {
+		return nil, err
+	}
 	eng, err := load(cfg, replayer, result)
 	if err != nil {
 		return nil, err

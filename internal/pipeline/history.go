@@ -36,6 +36,19 @@ func restore(name string, replayer *replay.Replayer) error {
 	return nil
 }
 
+// recall makes a Replayer of all that the history of an earlier run holds, where one is named. It is only read: a run
+// that looks at a log anew leaves it as it is.
+func recall(cfg ReplayConfig) (*replay.Replayer, error) {
+	replayer := replay.New(replay.Config{Minor: cfg.Minor, HistoryBytes: cfg.HistoryBytes})
+	if cfg.History == "" {
+		return replayer, nil
+	}
+	if _, err := os.Stat(cfg.History); err != nil {
+		return nil, fmt.Errorf("opening the history: %w", err)
+	}
+	return replayer, restore(cfg.History, replayer)
+}
+
 // writable says in good time that a history cannot be written: before the log is read, and not after.
 func writable(name string) error {
 	dir := filepath.Dir(name)

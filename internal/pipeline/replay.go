@@ -38,7 +38,7 @@ type ReplayConfig struct {
 	// HistoryBytes bounds, approximately, the memory that earlier states of objects take; 0 is no bound.
 	HistoryBytes int64
 	// History is a file that holds the state of the cluster between runs: read if it is there, and written when the log
-	// is done. Empty is none.
+	// is done. Empty is none. Verify and Explain only read it, and it has to be there.
 	History string
 	// Store, where it is given, gets the rows of what the policies came to.
 	Store sink.Store

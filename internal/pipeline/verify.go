@@ -109,7 +109,10 @@ func Verify(ctx context.Context, cfg ReplayConfig, disagreed func(Disagreement))
 		cfg.Records = func(*sink.Record) error { return nil }
 	}
 	result := newResult()
-	replayer := replay.New(replay.Config{Minor: cfg.Minor, HistoryBytes: cfg.HistoryBytes})
+	replayer, err := recall(cfg)
+	if err != nil {
+		return nil, err
+	}
 	eng, err := load(cfg, replayer, result)
 	if err != nil {
 		return nil, err
