@@ -32,7 +32,9 @@ func replay(ctx context.Context, o replayOptions, s stdio) (found findings, err 
 			if o.Output == "jsonl" {
 				return lines.Encode(r)
 			}
-			summary.Add(r)
+			if !o.wantsDocument() {
+				summary.Add(r)
+			}
 			return nil
 		},
 		Skips: newSkipLog(s.err).add,
@@ -48,17 +50,29 @@ func replay(ctx context.Context, o replayOptions, s stdio) (found findings, err 
 		defer func() { err = errors.Join(err, store.Close()) }()
 		cfg.Store = store
 	}
+	var rows *documentStore
+	if o.wantsDocument() {
+		if rows, err = newDocumentStore(ctx); err != nil {
+			return found, err
+		}
+		defer func() { err = errors.Join(err, rows.Close()) }()
+		cfg.Store = rows
+	}
 	result, err := pipeline.Replay(ctx, cfg)
 	if err != nil {
 		return found, err
 	}
-	if err := write(w, o.Output, summary.Summary(totals(result))); err != nil {
+	if rows != nil {
+		if err := rows.write(ctx, s, o.Output); err != nil {
+			return found, err
+		}
+	} else if err := write(w, o.Output, summary.Summary(totals(result))); err != nil {
 		return found, fmt.Errorf("writing the report: %w", err)
 	}
 	if err := w.Flush(); err != nil {
 		return found, fmt.Errorf("writing the output: %w", err)
 	}
-	if o.Output == "jsonl" {
+	if o.Output == "jsonl" || rows != nil {
 		leftOut(s.err, result)
 	}
 	if o.Strict && len(result.Refusals)+len(result.Skipped) > 0 {

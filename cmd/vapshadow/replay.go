@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,7 +58,7 @@ func newReplayCommand(env environ, s stdio, replay replayFunc) *cobra.Command {
 
 		historyBytes: 512 << 20,
 
-		output: oneOf("table", "table", "wide", "json", "yaml", "jsonl"),
+		output: oneOf("table", slices.Concat([]string{"table", "wide", "json", "yaml", "jsonl"}, replayDocuments)...),
 		failOn: someOf("fail", "error", "unknown", "blocks"),
 	}
 	cmd := &cobra.Command{
@@ -113,8 +114,8 @@ func (f *replayFlags) addTo(cmd *cobra.Command) {
 	flags.Var(&f.minor, "kubernetes-version", fmt.Sprintf("the apiserver to be, 1.%d to 1.%d", oldestMinor, newestMinor))
 	flags.BoolVar(&o.Unbound, "unbound", false, "evaluate policies without a binding too, as though bound to\n"+
 		"everything with [Audit]")
-	addEnumerated(cmd, f.output, "output", "o", "what to print: a summary, or with jsonl each request as a\n"+
-		"line of JSON")
+	addEnumerated(cmd, f.output, "output", "o", "what to print: a summary; with jsonl each request as a line\n"+
+		"of JSON; with html and those after it the document of\n\"vapshadow report\"")
 	addEnumerated(cmd, f.failOn, "fail-on", "", "exit with 1 where there is one of these; blocks is a request\n"+
 		"that is rejected whatever validationActions say;\n"+
 		"repeatable, or separated by commas")
@@ -153,6 +154,10 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 	}
 	if o.Workers < 1 {
 		return wrongUsage(cmd, "--workers is %d: at least 1 is needed", o.Workers)
+	}
+	if o.Store != "" && slices.Contains(replayDocuments, f.output.value) {
+		return wrongUsage(cmd, "--store does not go with -o %s, which is about this log alone: run `vapshadow report --store … -o %s` afterwards",
+			f.output.value, f.output.value)
 	}
 	o.Minor, o.Output, o.HistoryBytes = int(f.minor), f.output.value, int64(f.historyBytes)
 	return nil

@@ -90,6 +90,7 @@ Exit codes:
 		newConfigCommand(s),
 		newMigrateCommand(s),
 		newDoctorCommand(s),
+		newReportCommand(s),
 		newDeadLettersCommand(s),
 		newVersionCommand(s),
 		newCompletionCommand(s),

@@ -1,0 +1,106 @@
+package document
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// mostShown is how many workloads and messages a document for people shows.
+const mostShown = 20
+
+func writeMarkdown(w io.Writer, d *Document) error {
+	var out bytes.Buffer
+	p := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
+	v := d.Verdicts
+	p("## vapshadow: %d ready, %d would break workloads, %d misconfigured, %d without enough evidence\n",
+		v.Ready, v.WouldBreak, v.Misconfigured, v.NotEnoughEvidence)
+	p("%s. %s. %s.\n", sentenceCase(d.period()), d.population(), sentenceCase(d.criteria()))
+	for _, gap := range d.gaps() {
+		p("- %s", text(gap))
+	}
+	p("\n| policy / binding | verdict | days | matched | decided | would fail | workloads | failing now | system actors |")
+	p("|---|---|--:|--:|--:|--:|--:|--:|--:|")
+	for i := range d.Bindings {
+		b := &d.Bindings[i]
+		p("| %s | %s | %.1f | %d | %s | %d | %d | %d | %d |", code(b.scope()), text(b.Sentence), b.Days, b.Matched, b.Coverage,
+			b.WouldFail, b.Workloads, b.FailingNow, b.SystemActors)
+	}
+	for i := range d.Bindings {
+		d.Bindings[i].markdown(p)
+	}
+	p("\n<sub>%s · `%s`</sub>", text(d.versions()), d.Digest)
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+func (b *Binding) markdown(p func(string, ...any)) {
+	p("\n<details><summary>%s: %s</summary>\n", text(b.scope()), text(b.Sentence))
+	p("Policy hash `%s`, binding hash `%s`. %d exact, %d presumed, %d decided otherwise, %d unknown.\n",
+		plain(b.PolicyHash), plain(b.BindingHash), b.DecidedExact, b.DecidedPresumed, b.DecidedOtherwise, b.Unknown)
+	for _, u := range b.unknown() {
+		p("- %s", text(u))
+	}
+	if len(b.Failing) > 0 {
+		p("\n| workload | requests | last | message | audit IDs |\n|---|--:|---|---|---|")
+		for _, l := range b.Failing[:min(mostShown, len(b.Failing))] {
+			p("| %s | %d | %s | %s | %s |", code(l.scope()), l.Requests, moment(l.Last), code(l.Message), code(strings.Join(l.AuditIDs, " ")))
+		}
+		if n := b.Workloads - int64(min(mostShown, len(b.Failing))); n > 0 {
+			p("\n%d more workloads.", n)
+		}
+	}
+	for _, t := range [][2]string{{"policy", b.PolicyText}, {"binding", b.BindingText}} {
+		if t[1] != "" {
+			body := strings.TrimSpace(asYAML(t[1]))
+			fence := fenceFor(body, "```")
+			p("\nThe %s:\n\n%syaml\n%s\n%s", t[0], fence, body, fence)
+		}
+	}
+	p("\n</details>")
+}
+
+// text escapes what Markdown would read as anything but text. A mention of a team stays without effect.
+func text(s string) string {
+	var out strings.Builder
+	for _, r := range plain(s) {
+		switch r {
+		case '<':
+			out.WriteString("&lt;")
+		case '&':
+			out.WriteString("&amp;")
+		case '@':
+			out.WriteString("&#64;")
+		case '\\', '`', '*', '_', '[', ']', '|', '#', '~', '!':
+			out.WriteByte('\\')
+			out.WriteRune(r)
+		default:
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+// code shows a text as it is, within a table.
+func code(s string) string {
+	s = plain(s)
+	if s == "" {
+		return ""
+	}
+	fence := fenceFor(s, "`")
+	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
+		s = " " + s + " "
+	}
+	return fence + strings.ReplaceAll(s, "|", `\|`) + fence
+}
+
+// fenceFor is longer than every run of backticks in a text.
+func fenceFor(s, fence string) string {
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	return fence
+}
+
+func sentenceCase(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
