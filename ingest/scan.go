@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -14,13 +13,23 @@ import (
 // returns nil for anything else, which says nothing of whether it is an event: the strict decoder knows. What it
 // returns is what that would.
 func scanEvent(data []byte) *Event {
-	s := &scanner{data: data}
-	ev := &Event{}
-	s.event(ev)
-	if s.odd || s.at != len(data) {
-		return nil
-	}
+	ev, _ := (&scanner{data: data}).whole()
 	return ev
+}
+
+// outlineEvent reads an event as scanEvent does, but of one that may be of no interest, by its stage and verb, no more
+// than its outline: see DecodeOutlines.
+func outlineEvent(data []byte) (ev *Event, outline bool) {
+	return (&scanner{data: data, mayOutline: true}).whole()
+}
+
+func (s *scanner) whole() (ev *Event, outline bool) {
+	ev = &Event{}
+	s.event(ev)
+	if s.odd || s.at != len(s.data) {
+		return nil, false
+	}
+	return ev, s.outline
 }
 
 // scanner goes through the text of an event. Once it has met something odd, nothing that it says counts.
@@ -28,6 +37,9 @@ type scanner struct {
 	data []byte
 	at   int
 	odd  bool
+	// mayOutline: nobody wants more than the outline of events of certain stages and verbs. Once they are known, outline
+	// is set, and the rest of the text is checked only.
+	mayOutline, outline bool
 	// strings holds the text of the event's strings, so that they need no memory of their own each.
 	strings strings.Builder
 }
@@ -67,13 +79,15 @@ func (s *scanner) event(ev *Event) {
 		case "level":
 			bit, ev.Level = keyLevel, s.word()
 		case "auditID":
-			bit, ev.AuditID = keyAuditID, strings.Clone(s.string())
+			bit, ev.AuditID = keyAuditID, s.own()
 		case "stage":
 			bit, ev.Stage = keyStage, s.word()
+			s.outline = s.outline || s.mayOutline && ev.Stage != StageResponseComplete && ev.Stage != StagePanic
 		case "requestURI":
 			bit, ev.RequestURI = keyRequestURI, s.string()
 		case "verb":
 			bit, ev.Verb = keyVerb, s.word()
+			s.outline = s.outline || s.mayOutline && (ev.Verb == "get" || ev.Verb == "list" || ev.Verb == "watch")
 		case "user":
 			bit = keyUser
 			s.user(&ev.User)
@@ -121,13 +135,7 @@ func (s *scanner) user(u *UserInfo) {
 		case "groups":
 			bit, u.Groups = 4, s.list()
 		case "extra":
-			bit, u.Extra = 8, map[string][]string{}
-			s.object(func(key []byte) {
-				name := s.keep(key)
-				_, twice := u.Extra[name]
-				s.odd = s.odd || twice
-				u.Extra[name] = s.list()
-			})
+			bit, u.Extra = 8, s.extra()
 		}
 		s.odd = s.odd || bit == 0 || seen&bit != 0
 		seen |= bit
@@ -141,19 +149,19 @@ func (s *scanner) objectRef(ref *ObjectReference) {
 		bit := 0
 		switch string(key) {
 		case "resource":
-			bit, ref.Resource = 1, strings.Clone(s.string())
+			bit, ref.Resource = 1, s.own()
 		case "namespace":
-			bit, ref.Namespace = 2, strings.Clone(s.string())
+			bit, ref.Namespace = 2, s.own()
 		case "name":
-			bit, ref.Name = 4, strings.Clone(s.string())
+			bit, ref.Name = 4, s.own()
 		case "uid":
-			bit, ref.UID = 8, strings.Clone(s.string())
+			bit, ref.UID = 8, s.own()
 		case "apiGroup":
-			bit, ref.APIGroup = 16, strings.Clone(s.string())
+			bit, ref.APIGroup = 16, s.own()
 		case "apiVersion":
 			bit, ref.APIVersion = 32, s.word()
 		case "resourceVersion":
-			bit, ref.ResourceVersion = 64, strings.Clone(s.string())
+			bit, ref.ResourceVersion = 64, s.own()
 		case "subresource":
 			bit, ref.Subresource = 128, s.word()
 		}
@@ -199,12 +207,7 @@ func (s *scanner) ignore(depth int) {
 	case s.data[s.at] == '[':
 		s.elements(func() { s.ignore(depth + 1) })
 	case s.data[s.at] == '{':
-		var keys []string
-		s.object(func(key []byte) {
-			s.odd = s.odd || len(keys) > 16 || slices.Contains(keys, string(key))
-			keys = append(keys, string(key))
-			s.ignore(depth + 1)
-		})
+		s.fields(func() { s.ignore(depth + 1) })
 	default:
 		n := passLiteral(s.data[s.at:])
 		s.at += n
@@ -212,8 +215,45 @@ func (s *scanner) ignore(depth int) {
 	}
 }
 
+func (s *scanner) extra() map[string][]string {
+	if s.outline {
+		s.fields(func() { s.list() })
+		return nil
+	}
+	out := map[string][]string{}
+	s.object(func(key []byte) {
+		name := s.keep(key)
+		_, twice := out[name]
+		s.odd = s.odd || twice
+		out[name] = s.list()
+	})
+	return out
+}
+
+// fields reads a small object whose keys nobody wants.
+func (s *scanner) fields(value func()) {
+	var keys [12][]byte
+	n := 0
+	s.object(func(key []byte) {
+		for _, other := range keys[:n] {
+			s.odd = s.odd || bytes.Equal(key, other)
+		}
+		if n == len(keys) {
+			s.odd = true
+			return
+		}
+		keys[n] = key
+		n++
+		value()
+	})
+}
+
 // texts reads an object of strings.
 func (s *scanner) texts() map[string]string {
+	if s.outline {
+		s.fields(func() { s.string() })
+		return nil
+	}
 	out := map[string]string{}
 	s.object(func(key []byte) {
 		name := s.keep(key)
@@ -225,12 +265,16 @@ func (s *scanner) texts() map[string]string {
 }
 
 func (s *scanner) list() []string {
+	if s.outline {
+		s.elements(func() { s.string() })
+		return nil
+	}
 	out := make([]string, 0, 3)
 	s.elements(func() { out = append(out, s.string()) })
 	return out
 }
 
-// body takes the text of a body, whatever is in it.
+// body takes the text of a body, whatever is in it; none for an outline.
 func (s *scanner) body() []byte {
 	s.space()
 	begin := s.at
@@ -239,7 +283,9 @@ func (s *scanner) body() []byte {
 		s.odd = true
 		return nil
 	}
-	s.at = begin + n
+	if s.at = begin + n; s.outline {
+		return nil
+	}
 	return bytes.Clone(s.data[begin:s.at])
 }
 
@@ -279,14 +325,31 @@ func isUTC(text []byte) bool {
 	return len(fraction) == 0 || fraction[0] == '.' && len(fraction) > 1 && len(fraction) <= 10 && digits(fraction[1:]) == len(fraction)-1
 }
 
-// string reads a string.
+// own reads a string that may be kept for long, or that an outline has: it does not share memory with the others.
+func (s *scanner) own() string {
+	raw, plain := s.text()
+	if s.odd || !plain {
+		return s.unquoted(raw)
+	}
+	return string(raw)
+}
+
+// string reads a string; empty for an outline.
 func (s *scanner) string() string {
 	raw, plain := s.text()
-	if s.odd {
+	if s.odd || s.outline && plain {
 		return ""
 	}
 	if plain {
 		return s.keep(raw)
+	}
+	return s.unquoted(raw)
+}
+
+// unquoted is the string whose text, with escapes, was read last.
+func (s *scanner) unquoted(raw []byte) string {
+	if s.odd {
+		return ""
 	}
 	quoted := s.data[s.at-len(raw)-2 : s.at]
 	out, err := jsontext.AppendUnquote(nil, quoted)

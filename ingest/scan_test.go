@@ -40,6 +40,59 @@ func sameAsStrict(t *testing.T, data []byte) (fast bool) {
 	return true
 }
 
+// sameOutline holds outlines to whole events: the same of them, the same skips, and the same in the fields that are there.
+func sameOutline(t *testing.T, data []byte) (outlines int) {
+	t.Helper()
+	got, gotSkips := ingest.DecodeOutlines(ingest.Entry{Data: data}, func(*ingest.Event) bool { return true })
+	want, wantSkips := ingest.Decode(ingest.Entry{Data: data})
+	for i := range min(len(got), len(want)) {
+		if !got[i].Outline {
+			continue
+		}
+		outlines++
+		w := want[i]
+		want[i] = &ingest.Event{
+			Kind: w.Kind, APIVersion: w.APIVersion, Level: w.Level, AuditID: w.AuditID, Stage: w.Stage, Verb: w.Verb, ObjectRef: w.ObjectRef,
+			RequestReceivedTimestamp: w.RequestReceivedTimestamp, StageTimestamp: w.StageTimestamp, Outline: true,
+		}
+		g := *got[i]
+		g.RequestURI, g.User, g.ImpersonatedUser, g.SourceIPs, g.UserAgent = "", ingest.UserInfo{}, nil, nil, ""
+		g.ResponseStatus, g.RequestObject, g.ResponseObject, g.Annotations = nil, nil, nil, nil
+		got[i] = &g
+	}
+	if diff := cmp.Diff(want, got) + cmp.Diff(wantSkips, gotSkips); diff != "" {
+		t.Errorf("not as the whole event (-whole +outline):\n%s", diff)
+	}
+	return outlines
+}
+
+// TestOutlines: reads and other stages are told by their outline, where that is enough.
+func TestOutlines(t *testing.T) {
+	outlines := 0
+	for _, line := range realLines(t) {
+		outlines += sameOutline(t, line)
+	}
+	if outlines == 0 {
+		t.Error("no event is told by its outline")
+	}
+	read := []byte(`{"auditID":"a","stage":"ResponseComplete","verb":"get","user":{"username":"u"}}`)
+	if n := sameOutline(t, read); n != 1 {
+		t.Errorf("there are %d outlines of a read", n)
+	}
+	for _, enough := range []bool{true, false} {
+		events, _ := ingest.DecodeOutlines(ingest.Entry{Data: read}, func(*ingest.Event) bool { return enough })
+		if len(events) != 1 || events[0].Outline != enough || !enough && events[0].User.Username != "u" {
+			t.Errorf("enough %t: %+v", enough, events)
+		}
+	}
+	for _, broken := range []string{
+		`"user":{"username":1}`, `"user":{"username":"a","username":"b"}`, `"annotations":{"a":"1","a":"2"}`, `"annotations":{"a":1}`, "\"userAgent\":\"\xff\"",
+		`"requestObject":{"a":}`, `"user":{"extra":{"a":["1"],"a":[]}}`, `"sourceIPs":[1]`,
+	} {
+		sameOutline(t, []byte(`{"auditID":"a","stage":"ResponseComplete","verb":"get",`+broken+`}`))
+	}
+}
+
 // TestScanOdd: what only the strict decoder can judge is left to it.
 func TestScanOdd(t *testing.T) {
 	const good = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","auditID":"a","stage":"Panic","verb":"get"`
@@ -89,6 +142,7 @@ func FuzzScanEvent(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		sameAsStrict(t, bytes.Trim(data, " \n\r\t"))
+		sameOutline(t, data)
 	})
 }
 

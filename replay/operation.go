@@ -62,6 +62,12 @@ func classify(ev *ingest.Event) (Operation, NotAdmission) {
 	return op, ""
 }
 
+// ToldByOutline says whether an event is no admission request, and leaves nothing behind, by its outline alone.
+func ToldByOutline(ev *ingest.Event) bool {
+	op, because := classify(ev)
+	return op == "" && (because == OtherStage || because == NonResource || because == ReadOnly)
+}
+
 func operation(ev *ingest.Event) Operation {
 	ref := ev.ObjectRef
 	if ref.APIGroup == "" && slices.Contains(connectSubresources[ref.Resource], ref.Subresource) {
