@@ -13,8 +13,8 @@ type memory struct {
 const (
 	memoryShards = 16
 	// shardEntries is how many results each of the two generations of a shard holds. An entry takes some 60 bytes, and
-	// its result, if it is not one that all share, some 500 more.
-	shardEntries = 16 << 10
+	// its result, if it is no pass, some 500 more: 128 K entries in all, and 10 to 70 MB.
+	shardEntries = 4 << 10
 )
 
 // memoryShard keeps the results that were asked for lately: those of the older generation are moved to the younger one
@@ -36,6 +36,22 @@ type remembered struct {
 	annotationError string
 	// read are the inputs that were looked at.
 	read inputSet
+}
+
+// passes are what most evaluations come to, by what they read.
+var passes = func() (list [1 << 6]*remembered) {
+	for i := range list {
+		list[i] = &remembered{read: inputSet(i)}
+	}
+	return list
+}()
+
+// shared is the one of results alike, where there is one.
+func (r *remembered) shared() *remembered {
+	if r.result != "" || len(r.verdicts) > 0 || len(r.annotations) > 0 || r.blocksAnyway || r.annotationError != "" {
+		return r
+	}
+	return passes[r.read]
 }
 
 func newMemory() *memory { return &memory{places: newPlaces()} }

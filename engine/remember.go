@@ -110,10 +110,11 @@ func (k *keys) keep() {
 		}
 		key = k.whole
 	}
-	m.put(*key, &remembered{
+	known := remembered{
 		result: r.out.Result, verdicts: r.out.Verdicts, annotations: r.out.annotations,
 		blocksAnyway: r.out.BlocksAnyway, annotationError: r.out.AnnotationError, read: r.read,
-	})
+	}
+	m.put(*key, known.shared())
 }
 
 // decided says whether nothing of the result is unknown.
