@@ -20,7 +20,7 @@ EXAMPLE := bin/vapshadow replay --policies examples/policies --cluster examples/
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo "  PKG=./engine/... narrows test, race, lint, fuzz and bench to some packages (now $(PKG))."
+	@echo "  PKG=./engine/... narrows test, race, lint, fuzz and benchmarks to some packages (now $(PKG))."
 
 .PHONY: build
 build: ## Build bin/vapshadow
@@ -47,14 +47,18 @@ lint: ## Run golangci-lint; its first build takes a minute or two
 fuzz: ## Run FUZZTIME of each fuzz target (now 20000x, a number of inputs; or a time)
 	tools/fuzz $(FUZZTIME) $(PKG)
 
-.PHONY: bench
-bench: ## Run the benchmarks; COUNT=6 gives what benchstat compares
+.PHONY: benchmarks
+benchmarks: ## Run the benchmarks; COUNT=6 gives what benchstat compares
 	@packages="$$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' $(PKG) | tools/having Benchmark)"; \
 	if [ -z "$$packages" ]; then echo "no benchmarks in $(PKG)"; else \
 	go test -run '^$$' -bench . -benchmem -count=$(COUNT) $$packages; fi
 
+.PHONY: bench
+bench: build ## Measure beside the targets and the apiserver's own code, into docs/performance.md
+	go run ./internal/speed -count $(COUNT)
+
 .PHONY: benchstat
-benchstat: ## Compare two outputs of bench: make benchstat OLD=old.txt NEW=new.txt
+benchstat: ## Compare two outputs of benchmarks: make benchstat OLD=old.txt NEW=new.txt
 	$(GOTOOL) benchstat $(OLD) $(NEW)
 
 .PHONY: generate

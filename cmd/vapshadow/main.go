@@ -9,6 +9,7 @@ import (
 )
 
 func main() {
+	ballast = make([]byte, ballastBytes)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// Once the first signal has cancelled the context, the second one has its default effect: it kills.
 	context.AfterFunc(ctx, stop)

@@ -1,0 +1,43 @@
+// Command speed measures vapshadow beside its targets and beside the apiserver's own code, and writes what it found into
+// docs/performance.md. "make bench" runs it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	binary := flag.String("binary", "bin/vapshadow", "the program to measure")
+	count := flag.Int("count", 3, "how often each figure is taken; the middle one counts")
+	into := flag.String("into", "docs/performance.md", "the document to write the table into; empty for none")
+	flag.Parse()
+	if err := run(context.Background(), *binary, *count, *into); err != nil {
+		fmt.Fprintln(os.Stderr, "speed:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, binary string, count int, into string) error {
+	dir, err := os.MkdirTemp("", "speed")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // The system empties its temporary folder too.
+	t := &table{}
+	if err := evaluation(ctx, t, count); err != nil {
+		return fmt.Errorf("measuring the evaluation: %w", err)
+	}
+	p := &program{binary: binary, dir: dir, count: count}
+	if err := p.measure(ctx, t); err != nil {
+		return fmt.Errorf("measuring the program: %w", err)
+	}
+	fmt.Print(t)
+	if into == "" {
+		return nil
+	}
+	return t.writeInto(filepath.Clean(into))
+}
