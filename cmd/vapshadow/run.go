@@ -91,6 +91,7 @@ Exit codes:
 		newMigrateCommand(s),
 		newDoctorCommand(s),
 		newReportCommand(s),
+		newPlanCommand(s),
 		newDeadLettersCommand(s),
 		newVersionCommand(s),
 		newCompletionCommand(s),

@@ -2,7 +2,9 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"html"
 	"io"
 	"strings"
 )
@@ -36,9 +38,9 @@ func writeMarkdown(w io.Writer, d *Document) error {
 }
 
 func (b *Binding) markdown(p func(string, ...any)) {
-	p("\n<details><summary>%s: %s</summary>\n", text(b.scope()), text(b.Sentence))
-	p("Policy hash `%s`, binding hash `%s`. %d exact, %d presumed, %d decided otherwise, %d unknown.\n",
-		plain(b.PolicyHash), plain(b.BindingHash), b.DecidedExact, b.DecidedPresumed, b.DecidedOtherwise, b.Unknown)
+	p("\n<details><summary>%s: %s</summary>\n", inHTML(b.scope()), inHTML(b.Sentence))
+	p("Policy hash %s, binding hash %s. %d exact, %d presumed, %d decided otherwise, %d unknown.\n",
+		code(cmp.Or(b.PolicyHash, "-")), code(cmp.Or(b.BindingHash, "-")), b.DecidedExact, b.DecidedPresumed, b.DecidedOtherwise, b.Unknown)
 	for _, u := range b.unknown() {
 		p("- %s", text(u))
 	}
@@ -81,6 +83,9 @@ func text(s string) string {
 	}
 	return out.String()
 }
+
+// inHTML escapes a text for within an HTML element, where Markdown's own escapes do not count.
+func inHTML(s string) string { return strings.ReplaceAll(html.EscapeString(plain(s)), "@", "&#64;") }
 
 // code shows a text as it is, within a table.
 func code(s string) string {

@@ -87,7 +87,7 @@ func (d *Document) gaps() []string {
 		out = append(out, fmt.Sprintf("%d unreadable: %s", d.Population.DeadLettered[reason], plain(reason)))
 	}
 	if n := d.Population.Unaccounted; n != 0 {
-		out = append(out, fmt.Sprintf("%d events are not accounted for: run `vapshadow doctor`", n))
+		out = append(out, fmt.Sprintf("not accounted for: %d events (run `vapshadow doctor`)", n))
 	}
 	return out
 }

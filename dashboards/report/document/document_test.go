@@ -1,0 +1,234 @@
+package document_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+	"k8s.io/kube-openapi/pkg/validation/validate"
+
+	"github.com/vapshadow/vapshadow/dashboards/report/document"
+	"github.com/vapshadow/vapshadow/sink"
+	"github.com/vapshadow/vapshadow/sink/sqlite"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// hostile is a name that would be markup, a formula or another line, were it not escaped.
+const hostile = "=cmd|' /C calc'!A0</td><script>alert(1)</script>\n---\n@team \u202e`x` | ]]> \"&"
+
+var day = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+
+// sample has a binding for each verdict, and hostile texts wherever a log could bring one.
+func sample() *sink.Batch {
+	b := &sink.Batch{Moves: []sink.Move{{Source: "audit", Partition: "0", To: sink.Mark{Offset: 1}}}}
+	last := day.AddDate(0, 0, 8)
+	count := func(policy, result string, at time.Time, n int64) {
+		b.Rollups = append(b.Rollups, sink.Rollup{
+			Minute: at, Policy: policy, Binding: policy + "-b", PolicyHash: "h1", BindingHash: "h2", Namespace: "shop",
+			Result: result, Evidence: "Exact", Count: n,
+		})
+	}
+	count("clean", "Pass", day, 50)
+	count("clean", "Pass", last, 50)
+	count("breaks", "Fail", day, 3)
+	count("breaks", "Unknown", last, 1)
+	count("blocks", "Error", last, 1)
+	fail := func(policy, id, namespace, name, message string, at time.Time) *sink.Failure {
+		b.Failures = append(b.Failures, sink.Failure{
+			Place:  sink.Place{AuditID: id, StageTimestamp: at.Add(time.Second)},
+			Policy: policy, Binding: policy + "-b", PolicyHash: "h1", BindingHash: "h2", Namespace: namespace, Kind: "Pod", Name: name,
+			OwnerKind: "Deployment", OwnerName: name, Username: "jane", Result: "Fail", Message: message, Evidence: "Exact",
+		})
+		return &b.Failures[len(b.Failures)-1]
+	}
+	fail("breaks", "id-1", "shop", "web", "too many replicas", day)
+	fail("breaks", "id-1", "shop", "web", "no owner", day).ExpressionIndex = 1
+	fail("breaks", "id-2", "shop", "web", "too many replicas", last)
+	fail("breaks", hostile, hostile, hostile, hostile, day).Username = "system:node:" + hostile
+	fail("breaks", "id-3", "", "node-1", "too many replicas", day)
+	ignored := fail("breaks", "id-4", "shop", "ignored", "let through", day)
+	ignored.Result, ignored.Ignored = "Error", true
+	blocks := fail("blocks", "id-5", "shop", "web", "no such key: a", last)
+	blocks.Result, blocks.ExpressionIndex, blocks.BlocksAnyway = "Error", -1, true
+	for _, line := range []sink.LedgerLine{
+		{Outcome: sink.Ingested, Count: 20}, {Outcome: sink.Evaluated, Count: 10}, {Outcome: sink.Requests, Count: 12},
+		{Outcome: sink.NotAdmission, Reason: "ReadOnly", Count: 6}, {Outcome: sink.Skipped, Reason: "OtherLog", Count: 1},
+		{Outcome: sink.DeadLettered, Reason: "InvalidJSON", Count: 2},
+	} {
+		line.Source = "audit"
+		b.Ledger = append(b.Ledger, line)
+	}
+	for _, name := range []string{"clean", "breaks", "blocks", "silent"} {
+		b.Policies = append(b.Policies,
+			sink.PolicyText{Kind: "ValidatingAdmissionPolicy", Name: name, Hash: "h1", Text: `{"kind":"ValidatingAdmissionPolicy","metadata":{"name":"` + name + `"},"spec":{"validations":[{"expression":"'</pre><script>' != ''"}]}}`},
+			sink.PolicyText{Kind: "ValidatingAdmissionPolicyBinding", Name: name + "-b", Hash: "h2", Text: `{"spec":{"policyName":"` + name + `","validationActions":["Audit"]}}`},
+		)
+	}
+	return b
+}
+
+func store(t *testing.T, b *sink.Batch) sink.Database {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "a.db")
+	if _, err := sqlite.Migrate(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlite.Open(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	if err := s.Commit(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func build(t *testing.T, r sink.Reader, f sink.Filter) *document.Document {
+	t.Helper()
+	d, err := document.Build(t.Context(), r, document.Options{
+		Filter: f, Versions: document.Versions{Vapshadow: "v1.2.3", Apiserver: "v0.37.2", CEL: "v0.29.2"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func write(t *testing.T, format string, d *document.Document) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := document.Write(&out, format, d); err != nil {
+		t.Fatalf("%s: %v", format, err)
+	}
+	return out.String()
+}
+
+// TestGolden: each form says what it said before, and says it again when it is made anew from rows in another order.
+func TestGolden(t *testing.T) {
+	one := sample()
+	other := sample()
+	slices.Reverse(other.Failures)
+	slices.Reverse(other.Rollups)
+	slices.Reverse(other.Ledger)
+	slices.Reverse(other.Policies)
+	d, again := build(t, store(t, one), sink.Filter{}), build(t, store(t, other), sink.Filter{})
+	for _, format := range document.Formats {
+		got := write(t, format, d)
+		file := filepath.Join("testdata", "sample."+format)
+		if *update {
+			if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s (- %s, + written):\n%s", format, file, diff)
+		}
+		if got != write(t, format, again) {
+			t.Errorf("%s: the same rows in another order give another report", format)
+		}
+		for _, fact := range []string{d.Digest, "v0.37.2", "h1", "id-1"} {
+			if format != "table" && !strings.Contains(got, fact) {
+				t.Errorf("%s does not say %s", format, fact)
+			}
+		}
+	}
+}
+
+func TestDigest(t *testing.T) {
+	d := build(t, store(t, sample()), sink.Filter{})
+	said := d.Digest
+	d.Digest = ""
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := sha256.Sum256(text); said != "sha256:"+hex.EncodeToString(sum[:]) {
+		t.Errorf("the digest is %s, and that of the content sha256:%x", said, sum)
+	}
+	changed := sample()
+	changed.Failures[0].Message += "!"
+	if other := build(t, store(t, changed), sink.Filter{}); other.Digest == said {
+		t.Error("another message has the same digest")
+	}
+}
+
+// TestSchema holds the JSON to its published schema, and the schema to refusing what is none.
+func TestSchema(t *testing.T) {
+	text, err := os.ReadFile("schema/report.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := &spec.Schema{}
+	if err := json.Unmarshal(text, schema); err != nil {
+		t.Fatal(err)
+	}
+	check := func(text string) error {
+		var v any
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			return err
+		}
+		return validate.NewSchemaValidator(schema, nil, "", strfmt.Default).Validate(v).AsError()
+	}
+	s := store(t, sample())
+	for name, f := range map[string]sink.Filter{"all": {}, "a period": {Since: day, Until: day.AddDate(0, 0, 1)}, "nothing": {Cluster: "none"}} {
+		if err := check(write(t, "json", build(t, s, f))); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	good := write(t, "json", build(t, s, sink.Filter{}))
+	for _, bad := range [][2]string{
+		{`"digest"`, `"checksum"`}, {`"WouldBreak"`, `"WouldHurt"`}, {`"evaluated": 10`, `"evaluated": "10"`}, {`"sentence"`, `"phrase"`},
+	} {
+		if check(strings.Replace(good, bad[0], bad[1], 1)) == nil {
+			t.Errorf("the schema takes %s for %s", bad[1], bad[0])
+		}
+	}
+}
+
+func TestUnknownFormat(t *testing.T) {
+	if err := document.Write(&bytes.Buffer{}, "docx", &document.Document{}); err == nil {
+		t.Error("an unknown form is written")
+	}
+}
+
+// TestCounts: what is said of the workloads agrees with the readiness.
+func TestCounts(t *testing.T) {
+	d := build(t, store(t, sample()), sink.Filter{Policy: "breaks"})
+	if len(d.Bindings) != 1 {
+		t.Fatalf("%d bindings, want 1", len(d.Bindings))
+	}
+	b := d.Bindings[0]
+	if b.Workloads != int64(len(b.Failing)) || b.WouldFail != 4 || b.FailingNow != 1 {
+		t.Errorf("%d workloads and %d listed, %d would fail, %d now", b.Workloads, len(b.Failing), b.WouldFail, b.FailingNow)
+	}
+	web := b.Failing[0]
+	want := document.Workload{
+		Namespace: "shop", Kind: "Deployment", Name: "web", Requests: 2, Last: day.AddDate(0, 0, 8).Add(time.Second), Now: true,
+		Result: "Fail", Message: "too many replicas", AuditIDs: []string{"id-1", "id-2"},
+	}
+	if diff := cmp.Diff(want, web); diff != "" {
+		t.Errorf("(- expected, + found):\n%s", diff)
+	}
+	for _, w := range b.Failing[1:] {
+		if w.Now {
+			t.Errorf("%s fails now, eight days later", w.Name)
+		}
+	}
+}
