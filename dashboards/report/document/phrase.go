@@ -106,13 +106,14 @@ func (b *Binding) unknown() []string {
 }
 
 func (d *Document) versions() string {
-	out := "vapshadow " + plain(d.Versions.Vapshadow)
-	for _, v := range [][2]string{{"k8s.io/apiserver", d.Versions.Apiserver}, {"cel-go", d.Versions.CEL}} {
-		if v[1] != "" {
-			out += ", " + v[0] + " " + plain(v[1])
-		}
+	parts := []string{"vapshadow " + plain(d.Versions.Vapshadow)}
+	if v := d.Versions.Apiserver; v != "" {
+		parts = append(parts, "k8s.io/apiserver "+plain(v))
 	}
-	return out
+	if v := d.Versions.CEL; v != "" {
+		parts = append(parts, "cel-go "+plain(v))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (d *Document) criteria() string {

@@ -1,0 +1,209 @@
+package enforcement_test
+
+import (
+	"bytes"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/vapshadow/vapshadow/dashboards/report/enforcement"
+	"github.com/vapshadow/vapshadow/sink"
+	"github.com/vapshadow/vapshadow/sink/sqlite"
+)
+
+var day = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+
+// recording builds what a store holds of one binding, which is named b and watched for eight days.
+type recording struct{ sink.Batch }
+
+func record(binding string) *recording {
+	r := &recording{}
+	r.Moves = []sink.Move{{Source: "audit", Partition: "0", To: sink.Mark{Offset: 1}}}
+	r.text("b", binding)
+	return r
+}
+
+func (r *recording) text(name, text string) *recording {
+	r.Policies = append(r.Policies, sink.PolicyText{Kind: "ValidatingAdmissionPolicyBinding", Name: name, Hash: "h", Text: text})
+	return r
+}
+
+func (r *recording) count(namespace, result string, n int64) *recording {
+	for _, at := range []time.Time{day, day.AddDate(0, 0, 8)} {
+		r.Rollups = append(r.Rollups, sink.Rollup{
+			Minute: at, Policy: "p", Binding: "b", PolicyHash: "h", BindingHash: "h", Namespace: namespace, Result: result, Evidence: "Exact", Count: n,
+		})
+	}
+	if result == "Fail" {
+		r.Failures = append(r.Failures, sink.Failure{
+			Place:  sink.Place{AuditID: namespace, StageTimestamp: day},
+			Policy: "p", Binding: "b", Namespace: namespace, Kind: "Pod", Name: "web", Result: "Fail",
+		})
+	}
+	return r
+}
+
+func (r *recording) store(t *testing.T) sink.Database {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "a.db")
+	if _, err := sqlite.Migrate(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlite.Open(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	if err := s.Commit(t.Context(), &r.Batch); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (r *recording) plan(t *testing.T, c sink.Criteria) *enforcement.Plan {
+	t.Helper()
+	plan, err := enforcement.Make(t.Context(), r.store(t), sink.Filter{}, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+func written(t *testing.T, p *enforcement.Plan) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := p.Write(&out, "vapshadow v1.2.3", "It rests on all that is stored."); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+const simple = `{"metadata":{"name":"b"},"spec":{"policyName":"p","validationActions":["Warn","Audit"]}}`
+
+func TestSteps(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		r          *recording
+		criteria   sink.Criteria
+		clean      []string
+		deny, rest bool
+		why        string
+	}{
+		{name: "ready", r: record(simple).count("a", "Pass", 9).count("", "Pass", 1), deny: true, why: "ready"},
+		{name: "split", r: record(simple).count("a", "Pass", 9).count("c", "Fail", 1).count("d", "Pass", 1), deny: true, rest: true,
+			clean: []string{"a", "d"}, why: "would break 1 workload"},
+		{name: "cluster-scoped objects are clean", r: record(simple).count("a", "Pass", 9).count("c", "Fail", 1).count("", "Pass", 1),
+			deny: true, rest: true, clean: []string{"a"}, why: "would break 1 workload"},
+		{name: "a cluster-scoped object fails", r: record(simple).count("a", "Pass", 9).count("", "Fail", 1),
+			why: "would break 1 workload; not split, since a binding that is narrowed to namespaces holds for cluster-scoped objects too, and of those: would break 1 workload"},
+		{name: "cluster-scoped objects are not known", r: record(simple).count("a", "Pass", 9).count("c", "Fail", 1).count("", "Unknown", 1),
+			why: "would break 1 workload; not split, since a binding that is narrowed to namespaces holds for cluster-scoped objects too, and of those: " +
+				"not enough evidence: 0 of 2 decided (0.0%), 99% are asked for"},
+		{name: "what is unknown is not clean", r: record(simple).count("a", "Unknown", 9).count("c", "Fail", 1),
+			why: "would break 1 workload; no namespace is clean"},
+		{name: "few days", r: record(simple).count("a", "Pass", 9).count("c", "Fail", 1), criteria: sink.Criteria{Days: 30},
+			why: "would break 1 workload; not split, since there is not enough evidence: 8.0 of 30 days observed"},
+		{name: "it denies already", r: record(strings.Replace(simple, `"Warn"`, `"Deny"`, 1)).count("a", "Fail", 1),
+			why: "would break 1 workload; it denies already"},
+		{name: "nothing matched", r: record(simple), why: "not enough evidence: nothing matched"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := test.r.plan(t, test.criteria)
+			if len(p.Steps) != 1 {
+				t.Fatalf("%d steps, want 1", len(p.Steps))
+			}
+			s := p.Steps[0]
+			var clean []string
+			for _, n := range s.Clean {
+				clean = append(clean, n.Namespace)
+			}
+			if s.Why != test.why || (s.Deny != nil) != test.deny || (s.Rest != nil) != test.rest || !slices.Equal(clean, test.clean) {
+				t.Errorf("%q, clean %q, denies %t, rest %t", s.Why, clean, s.Deny != nil, s.Rest != nil)
+			}
+			if !strings.Contains(written(t, p), "# policy p, binding b: "+test.why) {
+				t.Error("the reason is not written")
+			}
+		})
+	}
+}
+
+// TestSplitKeepsTheBinding: what the binding says holds in both parts.
+func TestSplitKeepsTheBinding(t *testing.T) {
+	p := record(`{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding","metadata":{"name":"b"},
+		"spec":{"policyName":"p","paramRef":{"name":"limits","parameterNotFoundAction":"Deny"},"validationActions":["Warn","Audit"],
+		"matchResources":{"objectSelector":{"matchLabels":{"a":"b"}},"namespaceSelector":{"matchLabels":{"env":"prod"},
+		"matchExpressions":[{"key":"team","operator":"Exists"}]}}}}`).
+		text("b-enforced", simple).
+		count("a", "Pass", 9).count("c", "Fail", 1).plan(t, sink.Criteria{})
+	index := slices.IndexFunc(p.Steps, func(s enforcement.Step) bool { return s.Deny != nil })
+	if index < 0 {
+		t.Fatal("nothing is enforced")
+	}
+	want := `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata:
+  name: b-enforced-2
+spec:
+  matchResources:
+    namespaceSelector:
+      matchExpressions:
+      - key: team
+        operator: Exists
+      - key: kubernetes.io/metadata.name
+        operator: In
+        values:
+        - a
+      matchLabels:
+        env: prod
+    objectSelector:
+      matchLabels:
+        a: b
+  paramRef:
+    name: limits
+    parameterNotFoundAction: Deny
+  policyName: p
+  validationActions:
+  - Deny
+`
+	rest := strings.NewReplacer("b-enforced-2", "b", "operator: In\n", "operator: NotIn\n", "  - Deny\n", "  - Warn\n  - Audit\n").Replace(want)
+	for _, test := range []struct {
+		object map[string]any
+		want   string
+	}{{p.Steps[index].Deny, want}, {p.Steps[index].Rest, rest}} {
+		got, err := yaml.Marshal(test.object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, string(got)); diff != "" {
+			t.Errorf("(- expected, + found):\n%s", diff)
+		}
+	}
+}
+
+// TestHostileNamesStayInComments: no name from a log becomes a part of the YAML.
+func TestHostileNamesStayInComments(t *testing.T) {
+	hostile := "x\n---\nkind: ClusterRoleBinding\n# \u2028\u0085kind: Secret"
+	p := record(simple).count("a", "Pass", 9).count(hostile, "Fail", 1).plan(t, sink.Criteria{})
+	text := written(t, p)
+	if !strings.Contains(text, "ClusterRoleBinding") {
+		t.Fatal("the hostile name is not there")
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.Contains(line, "ClusterRoleBinding") && !strings.HasPrefix(line, "# ") || strings.ContainsAny(line, "\u2028\u0085") {
+			t.Errorf("a line that is no comment: %q", line)
+		}
+	}
+}
+
+func TestPlanIsOfOneCluster(t *testing.T) {
+	r := record(simple).count("a", "Pass", 9)
+	r.Rollups[0].Cluster = "other"
+	if _, err := enforcement.Make(t.Context(), r.store(t), sink.Filter{}, sink.Criteria{}); err == nil || !strings.Contains(err.Error(), "--cluster") {
+		t.Errorf("a plan of two clusters: %v", err)
+	}
+}
