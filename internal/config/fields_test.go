@@ -16,11 +16,11 @@ func fieldsOf(t *testing.T) (names []string) {
 		case reflect.Pointer, reflect.Slice:
 			walk(of.Elem())
 		case reflect.Struct:
-			for i := range of.NumField() {
-				if name := of.Field(i).Tag.Get("yaml"); name != "" {
+			for field := range of.Fields() {
+				if name := field.Tag.Get("yaml"); name != "" {
 					names = append(names, name)
 				}
-				walk(of.Field(i).Type)
+				walk(field.Type)
 			}
 		}
 	}

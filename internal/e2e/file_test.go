@@ -66,7 +66,7 @@ func TestFileThroughRotation(t *testing.T) {
 		time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
 	}
 	w.close()
-	awaitStored(t, store, int64(want.Ledger["Ingested "]))
+	awaitStored(t, store, want.Ledger["Ingested "])
 	s.stop()
 	t.Logf("killed %d times", kills)
 	same(t, want, read(t, store))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -220,10 +221,7 @@ func (s *service) session(ctx context.Context) error {
 func (s *service) assigned(ctx context.Context) (map[string]ingest.Assignment, <-chan struct{}, error) {
 	for {
 		s.mu.Lock()
-		out, changed := map[string]ingest.Assignment{}, s.changed
-		for name, a := range s.assignments {
-			out[name] = a
-		}
+		out, changed := maps.Clone(s.assignments), s.changed
 		s.mu.Unlock()
 		if len(out) == len(s.cfg.Sources) {
 			return out, changed, nil

@@ -367,7 +367,7 @@ func (n *session) offer(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	old := now.Sub(n.batch.begun) >= batchAge || len(n.pending) == 0 || n.budget.over()
-	if !n.batch.full() && !(old && n.inFlight == 0) {
+	if !n.batch.full() && (!old || n.inFlight > 0) {
 		return nil
 	}
 	for n.batch.full() && n.inFlight >= cap(n.commits)+1 {
