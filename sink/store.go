@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 //   - Commit writes all of a Batch or nothing.
 //   - Each move of a mark is written once: a Batch whose partition is not at the move's From is refused with a
 //     *MovedError, which says where the partition is.
+//   - A move goes forward: one that does not is an error.
 //   - A Batch that resolves a dead letter that is not there is refused with ErrResolved.
 //   - A Batch with a delivery that is stored already is refused with a *DeliveredError.
 //   - A lost reply is no loss: where Commit returns another error, the same Batch may be committed again. If it had been
@@ -42,6 +44,11 @@ var ErrNoCheckpoint = errors.New("there is no checkpoint")
 type Mark struct {
 	Generation, Offset int64
 	Detail             string
+}
+
+// Compare orders the marks of one partition.
+func (m Mark) Compare(o Mark) int {
+	return cmp.Or(cmp.Compare(m.Generation, o.Generation), cmp.Compare(m.Offset, o.Offset))
 }
 
 // PartitionMark is where a partition is.

@@ -13,6 +13,9 @@ import (
 	"github.com/vapshadow/vapshadow/sink/connect"
 )
 
+// Checkpoints are rarer than what is stored, so that a start has to observe again what it must not count again.
+const checkpointEvery = "5s"
+
 // fileConfig follows a log.
 func fileConfig(store, log string) string {
 	return fmt.Sprintf(`
@@ -20,12 +23,12 @@ store: %q
 listen: 127.0.0.1:0
 policies: [%q]
 clusters: [{name: %s, snapshot: [%q]}]
-checkpointEvery: 300ms
+checkpointEvery: %s
 sources:
   - name: log
     cluster: %s
     file: {paths: [%q]}
-`, store, absolute(recordedPolicies), clusterName, absolute(recordedCluster), clusterName, log)
+`, store, absolute(recordedPolicies), clusterName, absolute(recordedCluster), checkpointEvery, clusterName, log)
 }
 
 func absolute(path string) string {

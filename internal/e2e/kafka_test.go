@@ -22,13 +22,13 @@ store: %[1]q
 listen: 127.0.0.1:0
 policies: [%[4]q]
 clusters: [{name: %[6]s, snapshot: [%[5]q]}]
-checkpointEvery: 1s
+checkpointEvery: %[7]s
 sources:
   - name: kafka
     cluster: %[6]s
     kafka: {brokers: [%[2]q], topics: [%[3]q], group: %[3]s}
 log: {level: debug}
-`, store, broker, topic, absolute(recordedPolicies), absolute(recordedCluster), clusterName)
+`, store, broker, topic, absolute(recordedPolicies), absolute(recordedCluster), clusterName, checkpointEvery)
 }
 
 // objectKey is the key by which events of one object go to one partition.

@@ -33,7 +33,7 @@ func marksMoveOnce(t *testing.T, open Open) {
 	otherDetail.Moves[0].From.Detail = "inode 8"
 	expectMoved(t, s, otherDetail, reached(second.Moves[0]))
 	otherGeneration := Sample("audit/0", 10, 5)
-	otherGeneration.Moves[0].From.Generation = 2
+	otherGeneration.Moves[0].From.Generation, otherGeneration.Moves[0].To.Generation = 2, 2
 	expectMoved(t, s, otherGeneration, reached(second.Moves[0]))
 
 	check(t, s, join(first, second))
@@ -56,6 +56,19 @@ func oneMovedPartitionRefusesAll(t *testing.T, open Open) {
 	if got := marks(t, s, source); len(got) != 1 {
 		t.Errorf("the refused batch has moved partitions: %v", got)
 	}
+}
+
+func moveBack(t *testing.T, open Open) {
+	s := open(t)
+	first := Sample("audit/0", 0, 5)
+	commit(t, s, first)
+	for _, to := range []sink.Mark{{Generation: first.Moves[0].To.Generation, Offset: 2}, {Generation: first.Moves[0].To.Generation - 1, Offset: 100}} {
+		back := &sink.Batch{Moves: []sink.Move{{Source: source, Partition: "audit/0", From: first.Moves[0].To, To: to}}}
+		if err := s.Commit(t.Context(), back); err == nil {
+			t.Errorf("a move back to %v was written", to)
+		}
+	}
+	check(t, s, first)
 }
 
 func partitionTwice(t *testing.T, open Open) {

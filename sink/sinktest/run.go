@@ -26,6 +26,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Open) {
 		{"MarksMoveOnce", marksMoveOnce},
 		{"OneMovedPartitionRefusesAll", oneMovedPartitionRefusesAll},
 		{"PartitionTwice", partitionTwice},
+		{"MoveBack", moveBack},
 		{"NamesOfPartitionsAreBytes", namesOfPartitionsAreBytes},
 		{"EventTimeIsTheLatest", eventTimeIsTheLatest},
 		{"DeliveriesAreStoredOnce", deliveriesAreStoredOnce},

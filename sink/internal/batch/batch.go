@@ -72,6 +72,10 @@ func keysOf[T any](rows []table.Row[T]) [][]byte {
 func prepareMoves(list []sink.Move) ([]Move, error) {
 	out := make([]Move, len(list))
 	for i, m := range list {
+		if m.To.Compare(m.From) < 0 {
+			return nil, fmt.Errorf("the batch moves the partition %s:%s back, from %d/%d to %d/%d", m.Source, m.Partition,
+				m.From.Generation, m.From.Offset, m.To.Generation, m.To.Offset)
+		}
 		key := table.Digest(m.Source, m.Partition)
 		out[i] = Move{key[:], m}
 	}
