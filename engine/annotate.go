@@ -82,11 +82,11 @@ func (e *Evaluation) annotationError(message string) {
 
 // failure is one entry of the FailureAnnotation.
 type failure struct {
-	Message           string                         `json:"message"`
-	Policy            string                         `json:"policy"`
-	Binding           string                         `json:"binding"`
-	ExpressionIndex   int                            `json:"expressionIndex"`
-	ValidationActions []admissionv1.ValidationAction `json:"validationActions"`
+	Message           string   `json:"message"`
+	Policy            string   `json:"policy"`
+	Binding           string   `json:"binding"`
+	ExpressionIndex   int      `json:"expressionIndex"`
+	ValidationActions []string `json:"validationActions"`
 }
 
 // annotations are what an apiserver would have written to the audit event of a request.
@@ -116,13 +116,9 @@ func (e *Evaluation) audited() []failure {
 		return nil
 	}
 	var out []failure
-	actions := make([]admissionv1.ValidationAction, len(e.ValidationActions))
-	for i, a := range e.ValidationActions {
-		actions[i] = admissionv1.ValidationAction(a)
-	}
 	for _, v := range e.Verdicts {
 		if v.denies() {
-			out = append(out, failure{v.Message, e.Policy, e.Binding, v.ExpressionIndex, actions})
+			out = append(out, failure{v.Message, e.Policy, e.Binding, v.ExpressionIndex, e.ValidationActions})
 		}
 	}
 	return out

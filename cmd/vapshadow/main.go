@@ -5,13 +5,16 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 )
 
 func main() {
-	ballast = make([]byte, ballastBytes)
+	ballast := make([]byte, ballastBytes)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// Once the first signal has cancelled the context, the second one has its default effect: it kills.
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Getenv, stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+	code := run(ctx, os.Args[1:], os.Getenv, stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	runtime.KeepAlive(ballast)
+	os.Exit(code)
 }

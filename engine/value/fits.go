@@ -97,8 +97,7 @@ func takingStruct(t reflect.Type) func(any) bool {
 // addFields adds the fields of a struct by their names in JSON. It is false where the struct is not one whose every
 // field has a name of its own.
 func addFields(t reflect.Type, fields map[string]*fit) bool {
-	for i := range t.NumField() {
-		field := t.Field(i)
+	for field := range t.Fields() {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		switch {
 		case !field.IsExported() || name == "-":
