@@ -27,6 +27,9 @@ type Readiness struct {
 	Last  time.Time `json:"last,omitzero"`
 	// Days is the time from the first minute to the end of the last one.
 	Days float64 `json:"days"`
+	// SilentDays are the days (UTC) among them in which no policy matched anything in the whole cluster: most likely
+	// nothing was recorded.
+	SilentDays int64 `json:"silentDays"`
 	// Now is the time that FailingNow looks back from: the end of the last minute that the cluster has data of, or the time
 	// that was given. It is zero where there is neither.
 	Now time.Time `json:"now,omitzero"`
@@ -136,8 +139,12 @@ func (r *Readiness) Lacks(c Criteria) []string {
 	}
 	var out []string
 	// A period of seven days holds little more than six from the first match to the last.
-	if math.Round(r.Days) < float64(c.Days) {
-		out = append(out, fmt.Sprintf("%.1f of %d days observed", r.Days, c.Days))
+	if observed := max(r.Days-float64(r.SilentDays), 0); math.Round(observed) < float64(c.Days) {
+		lacks := fmt.Sprintf("%.1f of %d days observed", observed, c.Days)
+		if r.SilentDays > 0 {
+			lacks += fmt.Sprintf(" (without %s that the cluster has no data of)", counted(r.SilentDays, "day", "days"))
+		}
+		out = append(out, lacks)
 	}
 	if float64(r.Decided())*100 < c.Coverage*float64(r.Matched) {
 		out = append(out, fmt.Sprintf("%d of %d decided (%s), %g%% are asked for", r.Decided(), r.Matched, r.Percent(), c.Coverage))

@@ -38,6 +38,8 @@ func (querier) View(name string) string { return "vapshadow." + name }
 
 func (querier) Placeholder(n int) string { return fmt.Sprintf("$%d", n) }
 
+func (querier) Day(column string) string { return "date_trunc('day', " + column + ", 'UTC')" }
+
 func (q querier) Query(ctx context.Context, sql string, args, fields []any, each func()) error {
 	rows, err := q.tx.Query(ctx, sql, args...)
 	if err != nil {

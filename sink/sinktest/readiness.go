@@ -25,7 +25,7 @@ func readinessOf(t *testing.T, open Open) {
 	clean := sink.Readiness{
 		Cluster: "prod", Policy: "p", Binding: "clean", Verdict: sink.Ready, First: readinessDay, Last: last, Days: 8 + 1.0/1440, Now: end,
 		Matched: 1000, DecidedExact: 900, DecidedPresumed: 80, DecidedOtherwise: 10, Unknown: 10,
-		UnknownByReason: map[string]int64{"NoHistory": 7, "": 3}, Texts: 1,
+		UnknownByReason: map[string]int64{"NoHistory": 7, "": 3}, Texts: 1, SilentDays: 1,
 	}
 	brief := sink.Readiness{
 		Cluster: "prod", Policy: "p", Binding: "brief", Verdict: sink.NotEnoughEvidence, First: readinessDay, Last: readinessDay,
@@ -35,10 +35,10 @@ func readinessOf(t *testing.T, open Open) {
 	changed := sink.Readiness{
 		Cluster: "prod", Policy: "p", Binding: "changed", Verdict: sink.NotEnoughEvidence, First: readinessDay, Last: last,
 		Lacking: []string{"its text changed in this time: look at what came since 2026-03-22T12:00:00Z"},
-		Days:    8 + 1.0/1440, Now: end, Matched: 2, DecidedExact: 2, Texts: 2, TextSince: last,
+		Days:    8 + 1.0/1440, SilentDays: 1, Now: end, Matched: 2, DecidedExact: 2, Texts: 2, TextSince: last,
 	}
 	failing := sink.Readiness{
-		Cluster: "prod", Policy: "p", Binding: "failing", Verdict: sink.WouldBreak, First: readinessDay, Last: last, Days: 8 + 1.0/1440, Now: end,
+		Cluster: "prod", Policy: "p", Binding: "failing", Verdict: sink.WouldBreak, First: readinessDay, Last: last, Days: 8 + 1.0/1440, SilentDays: 1, Now: end,
 		Matched: 7, DecidedExact: 7, Texts: 1,
 		WouldFail: 6, ClusterScoped: 1, Workloads: 4, Namespaces: 2, Users: 5, FailingNow: 1, Healed: 3,
 		SystemActors: 3, SystemActorNames: []string{"system:kube-scheduler", "system:node:a", "system:serviceaccount:kube-system:job-controller"},
@@ -65,11 +65,14 @@ func readinessOf(t *testing.T, open Open) {
 	}
 	changed.BindingHash = "h3"
 	later := failing
+	later.SilentDays = 0
 	later.First, later.TextSince, later.Days, later.Matched, later.DecidedExact = last, last, 1.0/1440, 1, 1
 	later.WouldFail, later.ClusterScoped, later.Workloads, later.Namespaces, later.Users = 1, 0, 1, 1, 1
 	later.FailingNow, later.Healed, later.SystemActors, later.SystemActorNames = 1, 0, 0, nil
 	longAgo := failing
 	longAgo.Now, longAgo.FailingNow, longAgo.Healed = end.AddDate(0, 1, 0), 0, 4
+	exacting := clean
+	exacting.Verdict, exacting.Lacking = sink.NotEnoughEvidence, []string{"7.0 of 8 days observed (without 1 day that the cluster has no data of)"}
 	patient := brief
 	patient.Verdict, patient.Lacking = sink.Ready, nil
 
@@ -86,6 +89,7 @@ func readinessOf(t *testing.T, open Open) {
 		{"a binding of which nothing matched", of("silent"), sink.Criteria{}, []sink.Readiness{silent}},
 		{"since a part of a minute", sink.Filter{Binding: "failing", Since: last.Add(30 * time.Second)}, sink.Criteria{}, []sink.Readiness{later}},
 		{"now is given", of("failing"), sink.Criteria{Now: end.AddDate(0, 1, 0)}, []sink.Readiness{longAgo}},
+		{"a day without data is no day observed", of("clean"), sink.Criteria{Days: 8}, []sink.Readiness{exacting}},
 		{"other criteria", of("brief"), sink.Criteria{Days: -1, Coverage: 98}, []sink.Readiness{patient}},
 	} {
 		got, err := s.Readiness(t.Context(), test.filter, test.criteria)
@@ -141,7 +145,11 @@ func readinessBatch() *sink.Batch {
 		})
 		return &b.Rollups[len(b.Rollups)-1]
 	}
-	count("clean", readinessDay, "Pass", "Exact", "", 400)
+	for day := range 9 {
+		if day != 3 { // on which nothing is recorded, of any policy
+			count("clean", readinessDay.AddDate(0, 0, day), "Pass", "Exact", "", 50)
+		}
+	}
 	count("clean", last, "Skipped", "Exact", "", 500)
 	count("clean", last, "Pass", "Presumed", "", 80)
 	count("clean", last, "Pass", "Missing", "", 10)

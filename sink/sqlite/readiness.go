@@ -38,6 +38,10 @@ func (querier) View(name string) string { return name }
 
 func (querier) Placeholder(n int) string { return fmt.Sprintf("?%d", n) }
 
+func (querier) Day(column string) string {
+	return "substr(" + column + ", 1, 10) || 'T00:00:00.000000Z'"
+}
+
 func (q querier) Query(ctx context.Context, query string, args, fields []any, each func()) error {
 	for i, arg := range args {
 		if at, ok := arg.(time.Time); ok {

@@ -11,7 +11,7 @@ import (
 // columns of the CSV. A row of record "report" is about the document, "binding" about a binding, "workload" about one of
 // the workloads that it would break. Columns are only added, at the end.
 var columns = []string{
-	"record", "cluster", "policy", "binding", "verdict", "sentence", "first", "last", "days", "matched", "decided_exact",
+	"record", "cluster", "policy", "binding", "verdict", "sentence", "first", "last", "days", "silent_days", "matched", "decided_exact",
 	"decided_presumed", "decided_otherwise", "unknown", "coverage", "would_fail", "workloads", "namespaces", "users", "failing_now",
 	"healed", "blocks_anyway", "config_errors", "system_actors", "policy_hash", "binding_hash", "namespace", "kind", "name",
 	"requests", "message", "audit_ids", "note",
@@ -27,7 +27,8 @@ func writeCSV(w io.Writer, d *Document) error {
 		b := &d.Bindings[i]
 		_ = out.Write(row(map[string]any{
 			"record": "binding", "cluster": b.Cluster, "policy": b.Policy, "binding": b.Binding, "verdict": b.Verdict, "sentence": b.Sentence,
-			"first": b.First, "last": b.Last, "days": fmt.Sprintf("%.1f", b.Days), "matched": b.Matched, "decided_exact": b.DecidedExact,
+			"first": b.First, "last": b.Last, "days": fmt.Sprintf("%.1f", b.Days),
+			"silent_days": b.SilentDays, "matched": b.Matched, "decided_exact": b.DecidedExact,
 			"decided_presumed": b.DecidedPresumed, "decided_otherwise": b.DecidedOtherwise, "unknown": b.Unknown, "coverage": b.Coverage,
 			"would_fail": b.WouldFail, "workloads": b.Workloads, "namespaces": b.Namespaces, "users": b.Users, "failing_now": b.FailingNow,
 			"healed": b.Healed, "blocks_anyway": b.BlocksAnyway, "config_errors": b.ConfigErrors, "system_actors": b.SystemActors,

@@ -86,6 +86,13 @@ func (d *Document) gaps() []string {
 	for _, reason := range slices.Sorted(maps.Keys(d.Population.DeadLettered)) {
 		out = append(out, fmt.Sprintf("%d unreadable: %s", d.Population.DeadLettered[reason], plain(reason)))
 	}
+	var silent int64
+	for _, b := range d.Bindings {
+		silent = max(silent, b.SilentDays)
+	}
+	if silent > 0 {
+		out = append(out, fmt.Sprintf("days without any data: %d", silent))
+	}
 	if n := d.Population.Unaccounted; n != 0 {
 		out = append(out, fmt.Sprintf("not accounted for: %d events (run `vapshadow doctor`)", n))
 	}

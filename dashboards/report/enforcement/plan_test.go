@@ -33,10 +33,10 @@ func (r *recording) text(name, text string) *recording {
 	return r
 }
 
-func (r *recording) count(namespace, result string, n int64) *recording {
-	for _, at := range []time.Time{day, day.AddDate(0, 0, 8)} {
+func (r *recording) count(namespace, result string, times int64) *recording {
+	for n := range 9 {
 		r.Rollups = append(r.Rollups, sink.Rollup{
-			Minute: at, Policy: "p", Binding: "b", PolicyHash: "h", BindingHash: "h", Namespace: namespace, Result: result, Evidence: "Exact", Count: n,
+			Minute: day.AddDate(0, 0, n), Policy: "p", Binding: "b", PolicyHash: "h", BindingHash: "h", Namespace: namespace, Result: result, Evidence: "Exact", Count: times,
 		})
 	}
 	if result == "Fail" {
@@ -103,7 +103,7 @@ func TestSteps(t *testing.T) {
 			why: "would break 1 workload; not split, since a binding that is narrowed to namespaces holds for cluster-scoped objects too, and of those: would break 1 workload"},
 		{name: "cluster-scoped objects are not known", r: record(simple).count("a", "Pass", 9).count("c", "Fail", 1).count("", "Unknown", 1),
 			why: "would break 1 workload; not split, since a binding that is narrowed to namespaces holds for cluster-scoped objects too, and of those: " +
-				"not enough evidence: 0 of 2 decided (0.0%), 99% are asked for"},
+				"not enough evidence: 0 of 9 decided (0.0%), 99% are asked for"},
 		{name: "what is unknown is not clean", r: record(simple).count("a", "Unknown", 9).count("c", "Fail", 1),
 			why: "would break 1 workload; no namespace is clean"},
 		{name: "few days", r: record(simple).count("a", "Pass", 9).count("c", "Fail", 1), criteria: sink.Criteria{Days: 30},

@@ -39,6 +39,8 @@ FROM {rollups} AND result = 'Unknown' GROUP BY ` + pair + `, because`
 
 	endsSQL = `SELECT cluster, max(minute) FROM {cluster's rollups} GROUP BY cluster`
 
+	daysSQL = `SELECT DISTINCT cluster, {day} FROM {cluster's rollups}`
+
 	failuresSQL = `SELECT ` + pair + `,
 	count(DISTINCT ` + request + `) FILTER (WHERE ` + stops + `),
 	count(DISTINCT ` + request + `) FILTER (WHERE ` + stops + ` AND namespace = ''),
@@ -67,6 +69,7 @@ func build(sql string, db Querier, f sink.Filter, byNamespace bool) (string, []a
 	// Rollups know minutes only; with the rows of part of a minute the counts would not agree.
 	f.Since, f.Until = f.Since.Truncate(time.Minute), f.Until.Truncate(time.Minute)
 	f = sink.Filter{Cluster: f.Cluster, Policy: f.Policy, Binding: f.Binding, Namespace: f.Namespace, Since: f.Since, Until: f.Until}
+	sql = strings.Replace(sql, "{day}", db.Day("minute"), 1)
 	cluster := sink.Filter{Cluster: f.Cluster, Since: f.Since, Until: f.Until}
 	for _, from := range []struct {
 		name, view string

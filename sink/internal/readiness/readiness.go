@@ -19,6 +19,8 @@ type Querier interface {
 	// View is how the database calls a view, Placeholder how a query names its nth argument, from 1.
 	View(name string) string
 	Placeholder(n int) string
+	// Day is an expression: the beginning of the day (UTC) of a column.
+	Day(column string) string
 }
 
 // recent is how long before now a failure still counts as one of now.
@@ -37,7 +39,8 @@ type reading struct {
 	// split: one Readiness for each namespace.
 	split bool
 	found map[name]*sink.Readiness
-	ends  map[string]time.Time // the end of the data, by cluster
+	ends  map[string]time.Time   // the end of the data, by cluster
+	days  map[string][]time.Time // the days with data, by cluster
 	err   error
 }
 
@@ -52,8 +55,9 @@ func ReadByNamespace(ctx context.Context, db Querier, f sink.Filter, c sink.Crit
 }
 
 func read(r *reading) ([]sink.Readiness, error) {
-	r.found, r.ends = map[name]*sink.Readiness{}, map[string]time.Time{}
+	r.found, r.ends, r.days = map[name]*sink.Readiness{}, map[string]time.Time{}, map[string][]time.Time{}
 	r.readEnds()
+	r.readDays()
 	r.readCounts()
 	r.readReasons()
 	r.readTexts()
@@ -69,6 +73,7 @@ func read(r *reading) ([]sink.Readiness, error) {
 	out := make([]sink.Readiness, 0, len(r.found))
 	for _, one := range r.found {
 		one.Now = r.now(one.Cluster)
+		one.SilentDays = r.silentDays(one)
 		one.Judge(r.criteria)
 		out = append(out, *one)
 	}
@@ -111,6 +116,27 @@ func (r *reading) readEnds() {
 	var cluster string
 	var last time.Time
 	r.query(endsSQL, []any{&cluster, &last}, func() { r.ends[cluster] = last.UTC().Add(time.Minute) })
+}
+
+func (r *reading) readDays() {
+	var cluster string
+	var day time.Time
+	r.query(daysSQL, []any{&cluster, &day}, func() { r.days[cluster] = append(r.days[cluster], day.UTC()) })
+}
+
+// silentDays counts the days between the first and the last match of which there is no data.
+func (r *reading) silentDays(of *sink.Readiness) int64 {
+	if of.Matched == 0 {
+		return 0
+	}
+	first, last := of.First.Truncate(24*time.Hour), of.Last.Truncate(24*time.Hour)
+	silent := int64(last.Sub(first)/(24*time.Hour)) + 1
+	for _, day := range r.days[of.Cluster] {
+		if !day.Before(first) && !day.After(last) {
+			silent--
+		}
+	}
+	return silent
 }
 
 func (r *reading) readCounts() {
