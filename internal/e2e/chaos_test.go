@@ -57,7 +57,7 @@ func TestKafkaChaos(t *testing.T) {
 }
 
 // writePatiently writes messages until the broker has them all. Some it may have twice then.
-func writePatiently(t *testing.T, w *kafka.Writer, all []kafka.Message) {
+func writePatiently(t testing.TB, w *kafka.Writer, all []kafka.Message) {
 	t.Helper()
 	eventually(t, time.Minute, "all messages are written", func() (bool, string) {
 		err := w.WriteMessages(t.Context(), all...)
@@ -76,7 +76,7 @@ func writePatiently(t *testing.T, w *kafka.Writer, all []kafka.Message) {
 	})
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func must(t *testing.T, err error) {
 }
 
 // hostOf is the host and port of a database.
-func hostOf(t *testing.T, store string) string {
+func hostOf(t testing.TB, store string) string {
 	t.Helper()
 	u, err := url.Parse(store)
 	must(t, err)
@@ -92,7 +92,7 @@ func hostOf(t *testing.T, store string) string {
 }
 
 // through is the address of a database as seen through a proxy.
-func through(t *testing.T, store, proxy string) string {
+func through(t testing.TB, store, proxy string) string {
 	t.Helper()
 	u, err := url.Parse(store)
 	must(t, err)
@@ -102,7 +102,7 @@ func through(t *testing.T, store, proxy string) string {
 
 // sameButDuplicates is for logs of which parts may have been written twice: what was, is counted as such, and as nothing
 // else.
-func sameButDuplicates(t *testing.T, want, got tables) {
+func sameButDuplicates(t testing.TB, want, got tables) {
 	t.Helper()
 	twice := got.Ledger["Ingested "] - want.Ledger["Ingested "]
 	if twice < 0 {

@@ -60,7 +60,7 @@ func TestDeadLetters(t *testing.T) {
 	}
 }
 
-func letters(t *testing.T, store string) (out []sink.DeadLetter) {
+func letters(t testing.TB, store string) (out []sink.DeadLetter) {
 	t.Helper()
 	db, err := connect.Open(t.Context(), store)
 	must(t, err)

@@ -76,7 +76,7 @@ func TestFileThroughRotation(t *testing.T) {
 }
 
 // awaitStored waits until so much is stored.
-func awaitStored(t *testing.T, store string, want int64) {
+func awaitStored(t testing.TB, store string, want int64) {
 	t.Helper()
 	db, err := connect.Open(t.Context(), store)
 	for end := time.Now().Add(20 * time.Second); err != nil && time.Now().Before(end); db, err = connect.Open(t.Context(), store) {
@@ -93,7 +93,7 @@ func awaitStored(t *testing.T, store string, want int64) {
 }
 
 // awaitQuiet waits until nothing more comes.
-func awaitQuiet(t *testing.T, store string) {
+func awaitQuiet(t testing.TB, store string) {
 	t.Helper()
 	db, err := connect.Open(t.Context(), store)
 	must(t, err)

@@ -51,7 +51,7 @@ forward: {brokers: [%q], topic: audit}
 }
 
 // start starts a process with a configuration.
-func start(t *testing.T, name, command, config string) *service {
+func start(t testing.TB, name, command, config string) *service {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name+".yaml")
 	must(t, os.WriteFile(file, []byte(config), 0o600))

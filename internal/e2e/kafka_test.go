@@ -32,7 +32,7 @@ log: {level: debug}
 }
 
 // objectKey is the key by which events of one object go to one partition.
-func objectKey(t *testing.T, line []byte) []byte {
+func objectKey(t testing.TB, line []byte) []byte {
 	t.Helper()
 	var ev struct {
 		AuditID   string
@@ -53,7 +53,7 @@ func objectKey(t *testing.T, line []byte) []byte {
 }
 
 // messages are the lines of the recording.
-func messages(t *testing.T, lines [][]byte, keyed bool) []kafka.Message {
+func messages(t testing.TB, lines [][]byte, keyed bool) []kafka.Message {
 	t.Helper()
 	out := make([]kafka.Message, len(lines))
 	for i, line := range lines {
@@ -65,7 +65,7 @@ func messages(t *testing.T, lines [][]byte, keyed bool) []kafka.Message {
 	return out
 }
 
-func newWriter(t *testing.T, broker, topic string, keyed bool) *kafka.Writer {
+func newWriter(t testing.TB, broker, topic string, keyed bool) *kafka.Writer {
 	t.Helper()
 	w := &kafka.Writer{
 		Addr: kafka.TCP(broker), Topic: topic, RequiredAcks: kafka.RequireAll, BatchTimeout: 5 * time.Millisecond,

@@ -15,7 +15,7 @@ import (
 )
 
 // vapshadow runs the program to its end, and fails the test where it exits with another code than 0.
-func vapshadow(t *testing.T, args ...string) string {
+func vapshadow(t testing.TB, args ...string) string {
 	t.Helper()
 	out, code := vapshadowExits(t, args...)
 	if code != 0 {
@@ -25,7 +25,7 @@ func vapshadow(t *testing.T, args ...string) string {
 }
 
 // vapshadowExits runs the program to its end, and returns what it wrote, and its exit code.
-func vapshadowExits(t *testing.T, args ...string) (string, int) {
+func vapshadowExits(t testing.TB, args ...string) (string, int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -40,7 +40,7 @@ func vapshadowExits(t *testing.T, args ...string) (string, int) {
 
 // service is a process of "vapshadow serve".
 type service struct {
-	t    *testing.T
+	t    testing.TB
 	args []string
 	log  *os.File
 
@@ -51,14 +51,14 @@ type service struct {
 }
 
 // serve starts a service with a configuration. It ends with the test at the latest.
-func serve(t *testing.T, name, config string) *service {
+func serve(t testing.TB, name, config string) *service {
 	t.Helper()
 	return start(t, name, "serve", config)
 }
 
 // process starts a process of the program. It ends with the test at the latest, and what it logged is shown where the
 // test fails.
-func process(t *testing.T, name string, args ...string) *service {
+func process(t testing.TB, name string, args ...string) *service {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), name+".log"))
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *service) stop() {
 }
 
 // eventually waits until something is so.
-func eventually(t *testing.T, within time.Duration, what string, is func() (bool, string)) {
+func eventually(t testing.TB, within time.Duration, what string, is func() (bool, string)) {
 	t.Helper()
 	for end := time.Now().Add(within); ; time.Sleep(100 * time.Millisecond) {
 		ok, state := is()

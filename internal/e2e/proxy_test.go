@@ -23,7 +23,7 @@ type badNetwork struct {
 }
 
 // newBadNetwork stands before a server until the test ends.
-func newBadNetwork(t *testing.T, target string, cutAfter, delay time.Duration) *badNetwork {
+func newBadNetwork(t testing.TB, target string, cutAfter, delay time.Duration) *badNetwork {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 )
 
 // recorded are the lines of the log.
-func recorded(t *testing.T) [][]byte {
+func recorded(t testing.TB) [][]byte {
 	t.Helper()
 	f, err := os.Open(recordedLog)
 	if err != nil {

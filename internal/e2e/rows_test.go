@@ -25,7 +25,7 @@ type tables struct {
 }
 
 // read reads a store, and checks its law.
-func read(t *testing.T, url string) tables {
+func read(t testing.TB, url string) tables {
 	t.Helper()
 	ctx := t.Context()
 	db, err := connect.Open(ctx, url)
@@ -58,7 +58,7 @@ func read(t *testing.T, url string) tables {
 }
 
 // lines are rows as JSON, sorted. A row that is there twice stays there twice.
-func lines[T any](t *testing.T, rows iter.Seq2[T, error]) []string {
+func lines[T any](t testing.TB, rows iter.Seq2[T, error]) []string {
 	t.Helper()
 	var out []string
 	for row, err := range rows {
@@ -76,7 +76,7 @@ func lines[T any](t *testing.T, rows iter.Seq2[T, error]) []string {
 }
 
 // baseline stores a replay of the recording, and reads it.
-func baseline(t *testing.T) tables {
+func baseline(t testing.TB) tables {
 	t.Helper()
 	url := "sqlite:" + filepath.Join(t.TempDir(), "baseline.db")
 	vapshadow(t, "migrate", "up", "--store", url)
@@ -100,7 +100,7 @@ func ingested(ctx context.Context, db sink.Database) (int64, error) {
 }
 
 // same fails the test where two stores do not hold the same rows.
-func same(t *testing.T, want, got tables) {
+func same(t testing.TB, want, got tables) {
 	t.Helper()
 	for _, table := range []struct {
 		name      string

@@ -104,7 +104,7 @@ func batches(lines [][]byte, size int) (bodies [][]byte) {
 }
 
 // post posts a body until it is answered with 200.
-func post(t *testing.T, url string, body []byte) {
+func post(t testing.TB, url string, body []byte) {
 	deadline := time.Now().Add(90 * time.Second)
 	client := &http.Client{Timeout: 30 * time.Second}
 	defer client.CloseIdleConnections()
@@ -134,7 +134,7 @@ func post(t *testing.T, url string, body []byte) {
 }
 
 // freeAddress is one that nobody listens on just now.
-func freeAddress(t *testing.T) string {
+func freeAddress(t testing.TB) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
