@@ -43,7 +43,7 @@ func replay(ctx context.Context, o replayOptions, s stdio) (found findings, err 
 		cfg.Progress = func(p pipeline.Progress) { o.Progress(p.BytesRead, p.BytesTotal, p.Events) }
 	}
 	if o.Store != "" {
-		store, err := openStore(ctx, o.Store, newLogger(config.Default().Log, s.err))
+		store, err := openStore(ctx, o.Store, newLogger(config.Log{Level: "warn"}, s.err))
 		if err != nil {
 			return found, err
 		}

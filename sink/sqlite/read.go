@@ -73,16 +73,11 @@ func read[T any](ctx context.Context, s *Store, t *table.Table[T], f sink.Filter
 
 func selectSQL[T any](t *table.Table[T], f sink.Filter) (string, []any) {
 	where, args := whereSQL(t, f)
-	query := "SELECT " + strings.Join(t.Names(), ", ") + " FROM " + t.View + where + " ORDER BY "
-	for i, name := range t.Order {
-		if i > 0 {
-			query += ", "
-		}
-		query += name
-		if f.Newest {
-			query += " DESC"
-		}
+	between, after := ", ", ""
+	if f.Newest {
+		between, after = " DESC, ", " DESC"
 	}
+	query := "SELECT " + strings.Join(t.Names(), ", ") + " FROM " + t.View + where + " ORDER BY " + strings.Join(t.Order, between) + after
 	if f.Limit > 0 {
 		query += fmt.Sprintf(" LIMIT %d OFFSET %d", f.Limit, f.Offset)
 	}
