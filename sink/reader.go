@@ -36,6 +36,9 @@ type Filter struct {
 	WorkloadKind, WorkloadName string
 	// Results are the results to be read: Fail, Error …
 	Results []string
+	// Stopping narrows failures to those that have the request rejected, were the binding set to [Deny]: no Unknown, and
+	// no error that failurePolicy Ignore lets through.
+	Stopping bool
 	// Since and Until are the earliest stageTimestamp (or minute) to be read, and the first one not to be.
 	Since, Until time.Time
 	// Limit is how many rows are read at most; 0 for all.

@@ -127,6 +127,9 @@ func whereSQL[T any](t *table.Table[T], f sink.Filter) (string, []any) {
 	if len(f.Results) > 0 && t.Has("result") {
 		narrow("result = ANY($%d)", f.Results)
 	}
+	if f.Stopping && t.Has("ignored") {
+		where = append(where, table.Stopping)
+	}
 	if len(where) == 0 {
 		return "", nil
 	}

@@ -25,6 +25,7 @@ func varied() *sink.Batch {
 			f.OwnerKind, f.OwnerName = "", ""
 		}
 		f.Result, f.ExpressionIndex, f.BlocksAnyway = []string{"Fail", "Error", "Unknown"}[i%3], int32(i%4), i%4 == 0
+		f.Ignored = i%2 == 0
 		f.Unknown = [][]string{nil, {"object.spec"}, {"object.spec", "oldObject"}}[i%3]
 		if i >= 50 { // a second failure of a request that has one
 			f.Place, f.N = b.Failures[i-50].Place, 1
@@ -86,6 +87,10 @@ func countFailures(t *testing.T, open Open) {
 		},
 		{sink.Filter{Username: "über"}, func(f sink.Failure) bool { return f.Username == "über" }, sink.Grouping{By: []string{"username"}}},
 		{sink.Filter{Name: "web-1"}, func(f sink.Failure) bool { return f.Name == "web-1" }, sink.Grouping{By: []string{"policy"}}},
+		{
+			sink.Filter{Stopping: true}, func(f sink.Failure) bool { return f.Result == "Fail" || f.Result == "Error" && !f.Ignored },
+			sink.Grouping{By: []string{"username"}},
+		},
 		{sink.Filter{Because: "other"}, func(sink.Failure) bool { return false }, sink.Grouping{By: []string{"policy"}}},
 	} {
 		groups := grouper{grouping: test.grouping, requests: map[*sink.Group]map[string]bool{}}

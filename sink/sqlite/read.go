@@ -102,6 +102,9 @@ func whereSQL[T any](t *table.Table[T], f sink.Filter) (string, []any) {
 			args = append(args, r)
 		}
 	}
+	if f.Stopping && t.Has("ignored") {
+		where = append(where, table.Stopping)
+	}
 	if len(where) == 0 {
 		return "", nil
 	}

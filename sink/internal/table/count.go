@@ -15,6 +15,9 @@ const (
 	WorkloadName = "CASE WHEN owner_name <> '' THEN owner_name ELSE name END"
 )
 
+// Stopping is the condition of sink.Filter's Stopping.
+const Stopping = "(result = 'Fail' OR (result = 'Error' AND NOT ignored))"
+
 // Dialect is what databases write differently.
 type Dialect struct {
 	// Schema stands before the name of a view.
