@@ -92,6 +92,7 @@ Exit codes:
 		newDoctorCommand(s),
 		newReportCommand(s),
 		newPlanCommand(s),
+		newUICommand(s),
 		newDeadLettersCommand(s),
 		newVersionCommand(s),
 		newCompletionCommand(s),

@@ -43,7 +43,11 @@ func serve(ctx context.Context, c *config.Config, s stdio) (err error) {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer cancel(nil)
-	if err := listenAll(running, &beside, c, operations(m, status, store), cancel, log); err != nil {
+	handler, err := withPages(operations(m, status, store), c, store, log)
+	if err != nil {
+		return err
+	}
+	if err := listenAll(running, &beside, c, handler, cancel, log); err != nil {
 		return err
 	}
 	if policies != nil {

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 )
+
+var headerName = regexp.MustCompile(`^[A-Za-z0-9-]*$`)
 
 // Check says all that is wrong, not only the first.
 func (c *Config) Check() error {
@@ -40,6 +43,9 @@ func (c *Config) Check() error {
 		if f.Topic == "" {
 			say("forward.topic: is empty")
 		}
+	}
+	if h := c.Pages.TrustedHeader; !headerName.MatchString(h) {
+		say("pages.trustedHeader: %q is no name of a header", h)
 	}
 	clusters := map[string]bool{}
 	for i, cluster := range c.Clusters {

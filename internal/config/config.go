@@ -25,6 +25,8 @@ type Config struct {
 	// Listen is the address of /metrics, /healthz, /readyz and the pages; Pprof that of /debug/pprof, empty for none.
 	Listen string `yaml:"listen"`
 	Pprof  string `yaml:"pprof"`
+	// Pages says who may see the pages.
+	Pages Pages `yaml:"pages"`
 	// Workers is how many events are decoded and evaluated at a time; 0 is one a core.
 	Workers int    `yaml:"workers"`
 	Limits  Limits `yaml:"limits"`
@@ -35,6 +37,14 @@ type Config struct {
 	// ShutdownTimeout is how long the batch at hand may take when the service is told to end.
 	ShutdownTimeout time.Duration `yaml:"shutdownTimeout"`
 	Log             Log           `yaml:"log"`
+}
+
+// Pages is how those who look at the pages say who they are. On an address that others reach there are no pages without.
+type Pages struct {
+	// TokenFile holds the token that they have to know.
+	TokenFile string `yaml:"tokenFile"`
+	// TrustedHeader is the header in which a proxy says who they are; nothing else may reach the address.
+	TrustedHeader string `yaml:"trustedHeader"`
 }
 
 // Cluster is a cluster, and where its state is taken from.
