@@ -81,8 +81,8 @@ func decision(ctx context.Context, s *server, q query) (view, error) {
 
 // describe fills in what all rows of a request have in common, and a row for each verdict.
 func (r *requestView) describe(q *query) {
-	r.Verdicts = table{Caption: "Verdicts that are no pass", Head: heads("Policy", "Validation", "Result", "Message", "How it is known", "As bound"), Empty: "Every validation passed."}
-	r.Answer, r.Pill = "No policy would stop this request.", &pill{"Not stopped", "ready"}
+	r.Verdicts = table{Caption: "Verdicts that are no pass", Head: heads("Policy", "Validation", "Result", "Message", "How it is known", "As bound"), Empty: "None is stored: what was evaluated passed."}
+	r.Answer, r.Pill = "No policy is known to stop this request.", &pill{"Not stopped", "ready"}
 	if len(r.failures) == 0 {
 		return
 	}

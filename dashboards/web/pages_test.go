@@ -127,7 +127,7 @@ func oneAuditID(t testing.TB, db sink.Database) string {
 	t.Helper()
 	best, id := 0, ""
 	seen := map[string]int{}
-	for f, err := range db.Failures(t.Context(), sink.Filter{Newest: true, Limit: 300}) {
+	for f, err := range db.Failures(t.Context(), sink.Filter{Newest: true, Stopping: true, Limit: 300}) {
 		fatal(t, err)
 		if seen[f.AuditID]++; seen[f.AuditID] > best {
 			best, id = seen[f.AuditID], f.AuditID
