@@ -40,7 +40,7 @@ func readinessOf(t *testing.T, open Open) {
 	failing := sink.Readiness{
 		Cluster: "prod", Policy: "p", Binding: "failing", Verdict: sink.WouldBreak, First: readinessDay, Last: last, Days: 8 + 1.0/1440, SilentDays: 1, Now: end,
 		Matched: 7, DecidedExact: 7, Texts: 1,
-		WouldFail: 6, ClusterScoped: 1, Workloads: 4, Namespaces: 2, Users: 5, FailingNow: 1, Healed: 3,
+		WouldFail: 6, ClusterScoped: 1, Workloads: 4, Namespaces: 2, Users: 6, FailingNow: 1, Healed: 3,
 		SystemActors: 3, SystemActorNames: []string{"system:kube-scheduler", "system:node:a", "system:serviceaccount:kube-system:job-controller"},
 	}
 	blocked := sink.Readiness{
@@ -63,7 +63,6 @@ func readinessOf(t *testing.T, open Open) {
 			one.TextSince = one.First
 		}
 	}
-	changed.BindingHash = "h3"
 	later := failing
 	later.SilentDays = 0
 	later.First, later.TextSince, later.Days, later.Matched, later.DecidedExact = last, last, 1.0/1440, 1, 1
@@ -158,8 +157,8 @@ func readinessBatch() *sink.Batch {
 	count("clean", last, "Unknown", "Missing", "", 1).BindingHash = ""
 	count("brief", readinessDay, "Pass", "Exact", "", 98)
 	count("brief", readinessDay, "Unknown", "Missing", "NoHistory", 2)
-	count("changed", readinessDay, "Pass", "Exact", "", 1)
-	count("changed", last, "Pass", "Exact", "", 1).BindingHash = "h3"
+	count("changed", readinessDay, "Pass", "Exact", "", 1).BindingHash = "h9"
+	count("changed", last, "Pass", "Exact", "", 1)
 	count("failing", readinessDay, "Fail", "Exact", "", 6)
 	count("failing", last, "Fail", "Exact", "", 1)
 	count("blocked", last, "Error", "Exact", "", 2)
@@ -175,8 +174,9 @@ func readinessBatch() *sink.Batch {
 	}
 	fail("failing", "a", readinessDay)
 	fail("failing", "a", readinessDay).ExpressionIndex = 1 // the same request
-	fail("failing", "b", last).Name = "web-2"              // the same workload
-	f := fail("failing", "c", readinessDay)                // another item of a deletecollection, with no owner
+	f := fail("failing", "b", last)
+	f.Name, f.Username = "web-2", "system:anonymous" // the same workload
+	f = fail("failing", "c", readinessDay)           // another item of a deletecollection, with no owner
 	f.Name, f.OwnerKind, f.OwnerName, f.Username = "web", "", "", "system:node:a"
 	f = fail("failing", "c", readinessDay)
 	f.Item, f.OwnerKind, f.OwnerName, f.Username, f.Namespace = 1, "", "", "system:serviceaccount:kube-system:job-controller", "kube-system"

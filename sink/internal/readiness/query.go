@@ -10,62 +10,44 @@ import (
 
 // What the queries have in common. Both dialects of SQL read all of it alike.
 const (
-	names   = "cluster, policy, binding"
-	pair    = names + ", {namespace}" // the namespace only where it is asked for
+	pair    = "cluster, policy, binding, {namespace}"
 	request = "audit_id || '/' || item"
 	// stops: the row has its request rejected, were the binding set to [Deny].
 	stops = "(result = 'Fail' OR (result = 'Error' AND NOT ignored))"
 	// config: the evaluation as a whole could not be made, whether failurePolicy lets that through or not.
 	config = "(result = 'Error' AND expression_index = -1)"
-	// system: the user is a part of Kubernetes: a component, a node, a service account of kube-system.
-	system = "(substr(username, 1, 7) = 'system:' AND username <> 'system:anonymous' AND " +
-		"(substr(username, 1, 22) <> 'system:serviceaccount:' OR substr(username, 1, 34) = 'system:serviceaccount:kube-system:'))"
 )
 
 const (
-	countsSQL = `SELECT ` + pair + `, min(minute), max(minute), CAST(sum(count) AS bigint),
-	CAST(coalesce(sum(count) FILTER (WHERE result <> 'Unknown' AND evidence = 'Exact'), 0) AS bigint),
-	CAST(coalesce(sum(count) FILTER (WHERE result <> 'Unknown' AND evidence = 'Presumed'), 0) AS bigint),
-	CAST(coalesce(sum(count) FILTER (WHERE result <> 'Unknown' AND evidence NOT IN ('Exact', 'Presumed')), 0) AS bigint),
-	CAST(coalesce(sum(count) FILTER (WHERE result = 'Unknown'), 0) AS bigint)
-FROM {rollups} GROUP BY ` + pair
-
-	reasonsSQL = `SELECT ` + pair + `, because, CAST(sum(count) AS bigint)
-FROM {rollups} AND result = 'Unknown' GROUP BY ` + pair + `, because`
-
-	// A text is not always known; what is unknown is no text of its own.
-	textsSQL = `SELECT ` + pair + `, policy_hash, binding_hash, min(minute) FROM {rollups}
-	AND policy_hash <> '' AND (binding = '' OR binding_hash <> '') GROUP BY ` + pair + `, policy_hash, binding_hash`
+	countsSQL = `SELECT ` + pair + `, policy_hash, binding_hash, CASE WHEN result = 'Unknown' THEN 'Unknown' ELSE 'Decided' END, evidence,
+	CASE WHEN result = 'Unknown' THEN because ELSE '' END, min(minute), max(minute), CAST(sum(count) AS bigint)
+FROM {rollups} GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9`
 
 	endsSQL = `SELECT cluster, max(minute) FROM {cluster's rollups} GROUP BY cluster`
 
 	daysSQL = `SELECT DISTINCT cluster, {day} FROM {cluster's rollups}`
 
-	failuresSQL = `SELECT ` + pair + `,
+	requestsSQL = `SELECT ` + pair + `,
 	count(DISTINCT ` + request + `) FILTER (WHERE ` + stops + `),
 	count(DISTINCT ` + request + `) FILTER (WHERE ` + stops + ` AND namespace = ''),
-	count(DISTINCT namespace) FILTER (WHERE ` + stops + ` AND namespace <> ''),
-	count(DISTINCT username) FILTER (WHERE ` + stops + `),
 	count(DISTINCT ` + request + `) FILTER (WHERE blocks_anyway),
 	count(DISTINCT ` + request + `) FILTER (WHERE ` + config + `)
-FROM {failures} GROUP BY ` + pair
+FROM {failures} GROUP BY 1, 2, 3, 4`
 
-	workloadsSQL = `SELECT ` + pair + `, max(stage_timestamp) FROM {failures} AND ` + stops + `
-GROUP BY ` + pair + `, namespace, CASE WHEN owner_name = '' THEN kind ELSE owner_kind END, CASE WHEN owner_name = '' THEN name ELSE owner_name END`
-
-	systemSQL = `SELECT DISTINCT ` + pair + `, username FROM {failures} AND ` + stops + ` AND ` + system
+	hitSQL = `SELECT ` + pair + `, namespace, CASE WHEN owner_name = '' THEN kind ELSE owner_kind END,
+	CASE WHEN owner_name = '' THEN name ELSE owner_name END, username, max(stage_timestamp)
+FROM {failures} AND ` + stops + ` GROUP BY 1, 2, 3, 4, 5, 6, 7, 8`
 
 	policiesSQL = `SELECT cluster, kind, name, text FROM {policies}`
 )
 
 // build fills in the view that a query reads, with the conditions of a filter.
 func build(sql string, db Querier, f sink.Filter, byNamespace bool) (string, []any) {
+	namespace := "''"
 	if byNamespace {
-		sql = strings.ReplaceAll(sql, "{namespace}", "namespace")
-	} else {
-		sql = strings.Replace(strings.ReplaceAll(sql, ", {namespace}", ""), "SELECT DISTINCT "+names, "SELECT DISTINCT "+names+", ''", 1)
-		sql = strings.Replace(sql, "SELECT "+names, "SELECT "+names+", ''", 1)
+		namespace = "namespace"
 	}
+	sql = strings.Replace(sql, "{namespace}", namespace, 1)
 	// Rollups know minutes only; with the rows of part of a minute the counts would not agree.
 	f.Since, f.Until = f.Since.Truncate(time.Minute), f.Until.Truncate(time.Minute)
 	f = sink.Filter{Cluster: f.Cluster, Policy: f.Policy, Binding: f.Binding, Namespace: f.Namespace, Since: f.Since, Until: f.Until}

@@ -26,9 +26,6 @@ type Querier interface {
 // recent is how long before now a failure still counts as one of now.
 const recent = 24 * time.Hour
 
-// maxNames is how many system actors are named.
-const maxNames = 10
-
 type name struct{ cluster, policy, binding, namespace string }
 
 type reading struct {
@@ -59,11 +56,8 @@ func read(r *reading) ([]sink.Readiness, error) {
 	r.readEnds()
 	r.readDays()
 	r.readCounts()
-	r.readReasons()
-	r.readTexts()
-	r.readFailures()
-	r.readWorkloads()
-	r.readSystemActors()
+	r.readRequests()
+	r.readHits()
 	if !r.split {
 		r.readSilent()
 	}
@@ -139,70 +133,11 @@ func (r *reading) silentDays(of *sink.Readiness) int64 {
 	return silent
 }
 
-func (r *reading) readCounts() {
+// readRequests counts the requests that failed.
+func (r *reading) readRequests() {
 	var row sink.Readiness
-	fields := []any{
-		&row.First, &row.Last, &row.Matched, &row.DecidedExact, &row.DecidedPresumed, &row.DecidedOtherwise, &row.Unknown,
-	}
-	r.pairs(countsSQL, fields, func(one *sink.Readiness) {
-		row.Cluster, row.Policy, row.Binding, row.Namespace = one.Cluster, one.Policy, one.Binding, one.Namespace
-		*one = row
-		one.First, one.Last = row.First.UTC(), row.Last.UTC()
-		one.Days = (one.Last.Sub(one.First) + time.Minute).Hours() / 24
-	})
-}
-
-func (r *reading) readReasons() {
-	var because string
-	var count int64
-	r.pairs(reasonsSQL, []any{&because, &count}, func(one *sink.Readiness) {
-		if one.UnknownByReason == nil {
-			one.UnknownByReason = map[string]int64{}
-		}
-		one.UnknownByReason[because] = count
-	})
-}
-
-func (r *reading) readTexts() {
-	var policy, binding string
-	var since time.Time
-	r.pairs(textsSQL, []any{&policy, &binding, &since}, func(one *sink.Readiness) {
-		one.Texts++
-		// Of two that began in the same minute, any will do, as long as it is always the same.
-		if cmp.Or(since.Compare(one.TextSince), cmp.Compare(policy, one.PolicyHash), cmp.Compare(binding, one.BindingHash)) > 0 {
-			one.TextSince, one.PolicyHash, one.BindingHash = since.UTC(), policy, binding
-		}
-	})
-}
-
-func (r *reading) readFailures() {
-	var row sink.Readiness
-	fields := []any{&row.WouldFail, &row.ClusterScoped, &row.Namespaces, &row.Users, &row.BlocksAnyway, &row.ConfigErrors}
-	r.pairs(failuresSQL, fields, func(one *sink.Readiness) {
-		one.WouldFail, one.ClusterScoped, one.Namespaces, one.Users = row.WouldFail, row.ClusterScoped, row.Namespaces, row.Users
-		one.BlocksAnyway, one.ConfigErrors = row.BlocksAnyway, row.ConfigErrors
-	})
-}
-
-func (r *reading) readWorkloads() {
-	var last time.Time
-	r.pairs(workloadsSQL, []any{&last}, func(one *sink.Readiness) {
-		one.Workloads++
-		if last.Before(r.now(one.Cluster).Add(-recent)) {
-			one.Healed++
-		} else {
-			one.FailingNow++
-		}
-	})
-}
-
-func (r *reading) readSystemActors() {
-	var username string
-	r.pairs(systemSQL, []any{&username}, func(one *sink.Readiness) {
-		one.SystemActors++
-		one.SystemActorNames = append(one.SystemActorNames, username)
-		slices.Sort(one.SystemActorNames)
-		one.SystemActorNames = one.SystemActorNames[:min(maxNames, len(one.SystemActorNames))]
+	r.pairs(requestsSQL, []any{&row.WouldFail, &row.ClusterScoped, &row.BlocksAnyway, &row.ConfigErrors}, func(one *sink.Readiness) {
+		one.WouldFail, one.ClusterScoped, one.BlocksAnyway, one.ConfigErrors = row.WouldFail, row.ClusterScoped, row.BlocksAnyway, row.ConfigErrors
 	})
 }
 

@@ -1,0 +1,72 @@
+package readiness
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/vapshadow/vapshadow/sink"
+)
+
+// count is how many evaluations of one text came to one thing.
+type count struct {
+	policyHash, bindingHash    string
+	outcome, evidence, because string
+	first, last                time.Time
+	n                          int64
+}
+
+type text struct {
+	name
+	policyHash, bindingHash string
+}
+
+// readCounts reads what matched, and what became of it.
+func (r *reading) readCounts() {
+	var c count
+	since := map[text]time.Time{}
+	fields := []any{&c.policyHash, &c.bindingHash, &c.outcome, &c.evidence, &c.because, &c.first, &c.last, &c.n}
+	r.pairs(countsSQL, fields, func(one *sink.Readiness) {
+		c.first, c.last = c.first.UTC(), c.last.UTC()
+		c.addTo(one)
+		// A text is not always known; what is unknown is no text of its own.
+		if c.policyHash != "" && (one.Binding == "" || c.bindingHash != "") {
+			t := text{name{one.Cluster, one.Policy, one.Binding, one.Namespace}, c.policyHash, c.bindingHash}
+			if begun, known := since[t]; !known || c.first.Before(begun) {
+				since[t] = c.first
+			}
+		}
+	})
+	for t, begun := range since {
+		one := r.of(t.name)
+		one.Texts++
+		// Of two that began in the same minute, any will do, as long as it is always the same.
+		if one.Texts == 1 || cmp.Or(begun.Compare(one.TextSince), cmp.Compare(t.policyHash, one.PolicyHash), cmp.Compare(t.bindingHash, one.BindingHash)) > 0 {
+			one.TextSince, one.PolicyHash, one.BindingHash = begun, t.policyHash, t.bindingHash
+		}
+	}
+}
+
+func (c *count) addTo(one *sink.Readiness) {
+	if one.Matched == 0 || c.first.Before(one.First) {
+		one.First = c.first
+	}
+	if one.Matched == 0 || c.last.After(one.Last) {
+		one.Last = c.last
+	}
+	one.Days = (one.Last.Sub(one.First) + time.Minute).Hours() / 24
+	one.Matched += c.n
+	switch {
+	case c.outcome == "Unknown":
+		one.Unknown += c.n
+		if one.UnknownByReason == nil {
+			one.UnknownByReason = map[string]int64{}
+		}
+		one.UnknownByReason[c.because] += c.n
+	case c.evidence == "Exact":
+		one.DecidedExact += c.n
+	case c.evidence == "Presumed":
+		one.DecidedPresumed += c.n
+	default:
+		one.DecidedOtherwise += c.n
+	}
+}
