@@ -46,7 +46,7 @@ func newBrowser(t testing.TB, origin string) *browser {
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(profile(t)),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		// Nothing but the pages answers, whatever the browser itself may want to know.
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"),
 	)
 	allocator, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
 	ctx, cancel := chromedp.NewContext(allocator)
@@ -65,7 +65,7 @@ func newBrowser(t testing.TB, origin string) *browser {
 
 // profile is a fresh folder. Chromium may still write to it for a moment after its end, so it is removed patiently.
 func profile(t testing.TB) string {
-	dir, err := os.MkdirTemp("", "vapshadow-chromium-")
+	dir, err := os.MkdirTemp("", "vapshadow-chromium-") //nolint:usetesting // t.TempDir is not patient
 	fatal(t, err)
 	t.Cleanup(func() {
 		deadline := time.Now().Add(10 * time.Second)

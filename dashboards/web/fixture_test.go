@@ -205,19 +205,32 @@ func (l testLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
+// reply is what came of a request.
+type reply struct {
+	code   int
+	header http.Header
+	body   string
+}
+
 // get asks for a page.
-func get(t testing.TB, url string, change ...func(*http.Request)) (*http.Response, string) {
+func get(t testing.TB, url string, change ...func(*http.Request)) reply {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	fatal(t, err)
 	for _, c := range change {
 		c(r)
 	}
+	return do(t, r)
+}
+
+// do sends a request, and follows no redirect.
+func do(t testing.TB, r *http.Request) reply {
+	t.Helper()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(r)
 	fatal(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	fatal(t, err)
-	return resp, string(body)
+	return reply{resp.StatusCode, resp.Header, string(body)}
 }

@@ -30,14 +30,14 @@ func TestLinks(t *testing.T) {
 				}
 				seen[at.RequestURI()] = true
 				kinds[at.Path]++
-				resp, body := get(t, s.URL+at.RequestURI())
-				if resp.StatusCode != 200 {
-					t.Errorf("%s: %s", at, resp.Status)
+				page := get(t, s.URL+at.RequestURI())
+				if page.code != 200 {
+					t.Errorf("%s: %d", at, page.code)
 				}
-				if at.Fragment != "" && !strings.Contains(body, `id="`+at.Fragment+`"`) {
+				if at.Fragment != "" && !strings.Contains(page.body, `id="`+at.Fragment+`"`) {
 					t.Errorf("%s: there is no such place on the page", at)
 				}
-				for _, m := range href.FindAllStringSubmatch(body, -1) {
+				for _, m := range href.FindAllStringSubmatch(page.body, -1) {
 					link := html.UnescapeString(m[1])
 					if !strings.HasPrefix(link, "./") && !strings.HasPrefix(link, "?") && link != "#content" {
 						t.Errorf("%s links to %q", at, link)
@@ -50,7 +50,7 @@ func TestLinks(t *testing.T) {
 					}
 				}
 				ids := map[string]bool{}
-				for _, m := range anchor.FindAllStringSubmatch(body, -1) {
+				for _, m := range anchor.FindAllStringSubmatch(page.body, -1) {
 					if ids[m[1]] {
 						t.Errorf("%s: two places are called %s", at, m[1])
 					}

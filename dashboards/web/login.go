@@ -85,7 +85,7 @@ type loginView struct {
 
 func (s *server) login(w http.ResponseWriter, r *http.Request) {
 	if s.Token == "" || s.allowed(r) {
-		http.Redirect(w, r, "./", http.StatusSeeOther)
+		to(w, "./")
 		return
 	}
 	s.render(w, r, http.StatusOK, "login", view{Title: "Log in", Body: loginView{Next: "./"}})
@@ -100,12 +100,18 @@ func (s *server) enter(w http.ResponseWriter, r *http.Request) {
 	}
 	until := time.Now().Add(session)
 	s.setCookie(w, r, s.seal(strconv.FormatInt(until.Unix(), 10)), until)
-	http.Redirect(w, r, next, http.StatusSeeOther)
+	to(w, next)
 }
 
 func (s *server) leave(w http.ResponseWriter, r *http.Request) {
 	s.setCookie(w, r, "", time.Unix(1, 0))
-	http.Redirect(w, r, "./login", http.StatusSeeOther)
+	to(w, "./login")
+}
+
+// to sends on to another page, by a relative address: a proxy may serve the pages below a path.
+func to(w http.ResponseWriter, page string) {
+	w.Header().Set("Location", page)
+	w.WriteHeader(http.StatusSeeOther)
 }
 
 func (s *server) setCookie(w http.ResponseWriter, r *http.Request, value string, until time.Time) {

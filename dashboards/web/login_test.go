@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"net/http"
-	"net/http/cookiejar"
 	"net/url"
 	"strings"
 	"testing"
@@ -50,11 +49,11 @@ func TestWhoMayLook(t *testing.T) {
 		{"either: the token", both.URL, header("Authorization", "Bearer "+token), 200},
 	} {
 		for _, path := range []string{"/", "/policy?policy=op-nsobj", "/sources"} {
-			resp, body := get(t, test.url+path, test.change)
-			if resp.StatusCode != test.want {
-				t.Errorf("%s: %s gives %s, not %d", test.name, path, resp.Status, test.want)
+			page := get(t, test.url+path, test.change)
+			if page.code != test.want {
+				t.Errorf("%s: %s gives %d, not %d", test.name, path, page.code, test.want)
 			}
-			shown := strings.Contains(body, "op-nsobj-b") || strings.Contains(body, "arrived is accounted for")
+			shown := strings.Contains(page.body, "op-nsobj-b") || strings.Contains(page.body, "arrived is accounted for")
 			if allowed := test.want == 200 && test.name != "from elsewhere"; shown != allowed {
 				t.Errorf("%s: %s shows data: %t", test.name, path, shown)
 			}
@@ -64,10 +63,7 @@ func TestWhoMayLook(t *testing.T) {
 
 func TestLogin(t *testing.T) {
 	s := serve(t, web.Config{Reader: recording(t), Token: token})
-	jar, err := cookiejar.New(nil)
-	fatal(t, err)
-	client := &http.Client{Jar: jar}
-	post := func(path string, values url.Values, change ...func(*http.Request)) *http.Response {
+	post := func(path string, values url.Values, change ...func(*http.Request)) reply {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path, strings.NewReader(values.Encode()))
 		fatal(t, err)
@@ -75,28 +71,23 @@ func TestLogin(t *testing.T) {
 		for _, c := range change {
 			c(r)
 		}
-		resp, err := client.Do(r)
-		fatal(t, err)
-		fatal(t, resp.Body.Close())
-		return resp
+		return do(t, r)
 	}
-	if resp := post("/login", url.Values{"token": {"wrong"}}); resp.StatusCode != 401 {
-		t.Errorf("a wrong token gives %s", resp.Status)
+	if got := post("/login", url.Values{"token": {"wrong"}}); got.code != 401 || got.header.Get("Set-Cookie") != "" {
+		t.Errorf("a wrong token gives %d", got.code)
 	}
-	if resp := post("/login", url.Values{"token": {token}}, header("Origin", "https://evil.example"), header("Sec-Fetch-Site", "cross-site")); resp.StatusCode != 403 {
-		t.Errorf("a login from another site gives %s", resp.Status)
+	if got := post("/login", url.Values{"token": {token}}, header("Origin", "https://evil.example"), header("Sec-Fetch-Site", "cross-site")); got.code != 403 {
+		t.Errorf("a login from another site gives %d", got.code)
 	}
-	for _, next := range []string{"https://evil.example/", "//evil.example/", `/\evil.example`, "javascript:alert(1)", "./login"} {
-		resp := post("/login", url.Values{"token": {token}, "next": {next}})
-		if resp.StatusCode != 200 || resp.Request.URL.String() != s.URL+"/" {
-			t.Errorf("a login with next %q ends at %s: %s", next, resp.Request.URL, resp.Status)
+	for next, want := range map[string]string{
+		"https://evil.example/": "./", "//evil.example/": "./", `/\evil.example`: "./", "javascript:alert(1)": "./", "./login": "./", "": "./",
+		"/policy?policy=op-nsobj": "./policy?policy=op-nsobj", "./policy?policy=a%20b": "./policy?policy=a%20b",
+	} {
+		if got := post("/login", url.Values{"token": {token}, "next": {next}}); got.code != 303 || got.header.Get("Location") != want {
+			t.Errorf("a login with next %q gives %d, %s; want %s", next, got.code, got.header.Get("Location"), want)
 		}
 	}
-	resp := post("/login", url.Values{"token": {token}, "next": {"/policy?policy=op-nsobj"}})
-	if resp.StatusCode != 200 || resp.Request.URL.RequestURI() != "/policy?policy=op-nsobj" {
-		t.Errorf("a login ends at %s: %s", resp.Request.URL, resp.Status)
-	}
-	cookie := resp.Request.Response.Header.Get("Set-Cookie")
+	cookie := post("/login", url.Values{"token": {token}}).header.Get("Set-Cookie")
 	for _, part := range []string{"HttpOnly", "SameSite=Strict", "Path=/"} {
 		if !strings.Contains(cookie, part) {
 			t.Errorf("the cookie is not %s: %s", part, cookie)
@@ -105,18 +96,25 @@ func TestLogin(t *testing.T) {
 	if strings.Contains(cookie, token) {
 		t.Error("the cookie holds the token")
 	}
+	if secure := post("/login", url.Values{"token": {token}}, header("X-Forwarded-Proto", "https")).header.Get("Set-Cookie"); !strings.Contains(secure, "Secure") {
+		t.Error("the cookie of an HTTPS page is not Secure")
+	}
+	session, _, _ := strings.Cut(cookie, ";")
+	if got := get(t, s.URL, header("Cookie", session)); got.code != 200 || !strings.Contains(got.body, "Log out") {
+		t.Errorf("a session gives %d", got.code)
+	}
+	value, _ := strings.CutPrefix(session, "vapshadow_session=")
+	for _, forged := range []string{"9" + value, strings.Replace(value, ".", "0.", 1), value + "0", "1." + value} {
+		if got := get(t, s.URL, header("Cookie", "vapshadow_session="+forged)); got.code != 401 {
+			t.Errorf("a forged session gives %d", got.code)
+		}
+	}
 	other := serve(t, web.Config{Reader: recording(t), Token: token + "!"})
-	if resp, _ := get(t, other.URL, header("Cookie", strings.Split(cookie, ";")[0])); resp.StatusCode != 401 {
-		t.Errorf("a session of another token gives %s", resp.Status)
+	if got := get(t, other.URL, header("Cookie", session)); got.code != 401 {
+		t.Errorf("a session of another token gives %d", got.code)
 	}
-	if resp := post("/logout", nil); resp.Request.URL.Path != "/login" {
-		t.Errorf("logging out ends at %s", resp.Request.URL)
-	}
-	r, err := client.Get(s.URL)
-	fatal(t, err)
-	fatal(t, r.Body.Close())
-	if r.StatusCode != 401 {
-		t.Errorf("after logging out: %s", r.Status)
+	if got := post("/logout", nil); got.code != 303 || !strings.HasPrefix(got.header.Get("Set-Cookie"), "vapshadow_session=;") {
+		t.Errorf("logging out gives %d, %q", got.code, got.header.Get("Set-Cookie"))
 	}
 }
 

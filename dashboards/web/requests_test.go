@@ -15,12 +15,12 @@ import (
 func TestHeaders(t *testing.T) {
 	s := serve(t, web.Config{Reader: recording(t)})
 	for _, path := range []string{"/", "/nowhere", "/login", "/static/style.css", "/policy?policy=none"} {
-		resp, _ := get(t, s.URL+path)
+		page := get(t, s.URL+path)
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'self'; script-src 'none'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 			"X-Content-Type-Options":  "nosniff", "Referrer-Policy": "same-origin", "X-Frame-Options": "DENY",
 		} {
-			if got := resp.Header.Get(name); got != want {
+			if got := page.header.Get(name); got != want {
 				t.Errorf("%s: %s is %q", path, name, got)
 			}
 		}
@@ -31,7 +31,7 @@ func TestHeaders(t *testing.T) {
 func TestNothingInline(t *testing.T) {
 	s := serve(t, web.Config{Reader: recording(t)})
 	for _, path := range []string{"/", "/policy?policy=op-nsobj", "/search", "/sources", "/unknowns", "/namespaces"} {
-		_, body := get(t, s.URL+path)
+		body := get(t, s.URL+path).body
 		for _, found := range []string{"<script", "<style", " style=", " onclick", " onload"} {
 			if strings.Contains(body, found) {
 				t.Errorf("%s has %s", path, found)
@@ -68,15 +68,15 @@ func TestRequests(t *testing.T) {
 		{"/static/..%2fweb.go", 400, ""},
 		{"/static/none.css", 404, ""},
 	} {
-		resp, body := get(t, s.URL+test.path)
-		if resp.StatusCode != test.code || !strings.Contains(body, test.says) {
-			t.Errorf("%.60s: %s, and not %d, %q", test.path, resp.Status, test.code, test.says)
+		page := get(t, s.URL+test.path)
+		if page.code != test.code || !strings.Contains(page.body, test.says) {
+			t.Errorf("%.60s: %d, and not %d, %q", test.path, page.code, test.code, test.says)
 		}
 	}
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete} {
-		resp, _ := get(t, s.URL+"/policy", func(r *http.Request) { r.Method = method })
-		if resp.StatusCode != http.StatusMethodNotAllowed {
-			t.Errorf("%s: %s", method, resp.Status)
+		page := get(t, s.URL+"/policy", func(r *http.Request) { r.Method = method })
+		if page.code != http.StatusMethodNotAllowed {
+			t.Errorf("%s: %d", method, page.code)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func answers(t *testing.T, db sink.Database) {
 		{"/sources", "1,535"},
 		{"/search?user=alice&result=Error", "op-ann-error-fail"},
 	} {
-		if _, body := get(t, s.URL+test.path); !strings.Contains(body, test.says) {
+		if body := get(t, s.URL+test.path).body; !strings.Contains(body, test.says) {
 			t.Errorf("%s does not say %q", test.path, test.says)
 		}
 	}
@@ -131,7 +131,7 @@ func TestPaging(t *testing.T) {
 	}
 	got, pages := 0, 0
 	for path := "/search?period=all"; path != ""; pages++ {
-		_, body := get(t, s.URL+path)
+		body := get(t, s.URL+path).body
 		_, rows, _ := strings.Cut(body, "<tbody>")
 		got += strings.Count(rows, "<tr>")
 		path = ""

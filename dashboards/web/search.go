@@ -54,7 +54,7 @@ func requestRow(q *query, f *sink.Failure) []cell {
 	}
 	return []cell{
 		{
-			Text: f.StageTimestamp.UTC().Format("2006-01-02 15:04:05"), Class: "time",
+			Text: f.StageTimestamp.UTC().Format("2006-01-02 15:04:05"), Class: "fixed",
 			Link: q.link("decision", "cluster", f.Cluster, "audit", f.AuditID),
 		},
 		{Pill: failurePill(f)}, policy, object, {Text: f.Username}, message,

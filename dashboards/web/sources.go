@@ -63,7 +63,7 @@ func (b *sourcesView) add(one *sink.Balance, mark sink.PartitionMark) {
 		law = cell{Pill: &pill{"Broken", "fail"}, Note: "by " + number(d)}
 	}
 	b.Ledger.Rows = append(b.Ledger.Rows, []cell{
-		{Text: one.Source, Note: one.Partition}, {Text: when(mark.EventTime).Text, Class: "time", Note: "offset " + number(mark.Mark.Offset)}, count(one.Ingested), count(one.Evaluated),
+		{Text: one.Source, Note: one.Partition}, {Text: when(mark.EventTime).Text, Class: "fixed", Note: "offset " + number(mark.Mark.Offset)}, count(one.Ingested), count(one.Evaluated),
 		count(total(one.NotAdmission)), count(total(one.Skipped)), count(total(one.DeadLettered)), law,
 	})
 	for _, of := range []struct {

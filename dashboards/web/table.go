@@ -21,7 +21,7 @@ type head struct {
 // cell is one cell. All of it is text: the template escapes.
 type cell struct {
 	Text, Link, Note string
-	// Class is one of ours: number, code, message, quiet.
+	// Class is one of ours: number, fixed (on one line), code, message, quiet.
 	Class string
 	Pill  *pill
 	Bar   *bar
@@ -65,7 +65,7 @@ func when(t time.Time) cell {
 	if t.IsZero() {
 		return cell{Text: "never"}
 	}
-	return cell{Text: t.UTC().Format("2006-01-02 15:04"), Class: "time"}
+	return cell{Text: t.UTC().Format("2006-01-02 15:04"), Class: "fixed"}
 }
 
 // newBar divides a whole.

@@ -97,7 +97,7 @@ func (t *policyTextsOf) expressions() table {
 			}
 			seen = append(seen, key)
 			out.Rows = append(out.Rows, []cell{
-				{Text: fmt.Sprintf("validations[%d]", i)}, {Text: v.Expression, Class: "code"}, {Text: cmp.Or(v.MessageExpression, v.Message), Class: "message"},
+				{Text: fmt.Sprintf("validations[%d]", i), Class: "fixed"}, {Text: v.Expression, Class: "code"}, {Text: cmp.Or(v.MessageExpression, v.Message), Class: "message"},
 			})
 		}
 	}

@@ -46,7 +46,6 @@ const atOnce = 4
 
 type server struct {
 	Config
-	pages map[string]page
 	slots chan struct{}
 }
 

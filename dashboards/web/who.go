@@ -73,7 +73,7 @@ func messagesTable(ctx context.Context, r Reader, q *query, f sink.Filter) (tabl
 	t := table{Caption: "Messages", Head: heads("Message", "Validation", "Result", "#Requests stopped", "For example"), Empty: nobody}
 	found, err := groups(ctx, r, stopping(f), "policy", "expression_index", "result", "message")
 	for _, g := range found {
-		policy := cell{Text: validation(g.Values[1])}
+		policy := cell{Text: validation(g.Values[1]), Class: "fixed"}
 		if f.Policy == "" {
 			policy = linked(g.Values[0], q.link("policy", "policy", g.Values[0]))
 			policy.Note = validation(g.Values[1])
