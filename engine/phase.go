@@ -3,7 +3,9 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -142,8 +144,8 @@ func (p *phase) broken(e *expression, err error) *types.Unknown {
 	case errors.As(err, &celErr):
 		on &= e.keyed
 	}
-	for name, input := range inputNames {
-		if input&on != 0 {
+	for _, name := range slices.Sorted(maps.Keys(inputNames)) { // Always the same one, where there are several.
+		if inputNames[name]&on != 0 {
 			return types.NewUnknown(0, types.NewAttributeTrail(name))
 		}
 	}

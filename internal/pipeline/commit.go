@@ -86,8 +86,7 @@ func (b *openBatch) add(w *entryWork, of []verdicts, state *clusterState) {
 	for i, d := range w.events {
 		leftOut := ""
 		switch v := of[i]; {
-		case d.Operation == "":
-		case state.seen.earlier(d.Event, seenAt{partition: s.part.id, end: w.end}):
+		case remembered(d) && state.seen.earlier(d.Event, seenAt{partition: s.part.id, end: w.end}):
 			leftOut = reasonDuplicate
 		case v.err != nil:
 			s.rows.count(w.cluster, sink.Ingested, "", 1)

@@ -152,10 +152,9 @@ func (f *flow) sequence(ctx context.Context, batches <-chan *batch) error {
 		<-b.decoded
 		f.count(b)
 		for i, d := range b.events {
-			if d.Operation != "" {
-				f.seen.add(d.Event, seenAt{end: ingest.Mark{Offset: b.eventOf[i]}})
+			if !remembered(d) || !f.seen.add(d.Event, seenAt{end: ingest.Mark{Offset: b.eventOf[i]}}) {
+				f.replayer.Observe(d)
 			}
-			f.replayer.Observe(d)
 		}
 		if err := each(ctx, before); err != nil {
 			return err
@@ -246,13 +245,13 @@ func (f *flow) admit(d *replay.Decoded, ordinal int64) (leftOut string, admitted
 		return reasonOutOfPeriod, false
 	}
 	f.period(at)
+	if remembered(d) && f.seen.earlier(d.Event, seenAt{end: ingest.Mark{Offset: ordinal}}) {
+		f.result.Skipped[reasonDuplicate]++
+		return reasonDuplicate, false
+	}
 	if d.Operation == "" {
 		f.result.NotAdmission[string(d.NotAdmission)]++
 		return "", false
-	}
-	if f.seen.earlier(d.Event, seenAt{end: ingest.Mark{Offset: ordinal}}) {
-		f.result.Skipped[reasonDuplicate]++
-		return reasonDuplicate, false
 	}
 	f.result.Admissions++
 	return "", true

@@ -110,12 +110,12 @@ func (s *service) resolve(ctx context.Context, letter sink.DeadLetter, d *replay
 	state.observe(d, at)
 	var v verdicts
 	leftOut := ""
-	if d.Operation != "" {
+	switch {
+	case remembered(d) && state.seen.earlier(d.Event, at):
+		leftOut = reasonDuplicate
+	case d.Operation != "":
 		if v = state.decide(d); v.err != nil {
 			return 0, v.err
-		}
-		if state.seen.earlier(d.Event, at) {
-			leftOut, v.records = reasonDuplicate, nil
 		}
 	}
 	r := newRows(id)

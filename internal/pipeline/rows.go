@@ -64,7 +64,7 @@ func (r *rows) bury(cluster string, letter sink.DeadLetter) {
 func (r *rows) event(cluster string, d *replay.Decoded, leftOut string, records []*sink.Record) {
 	r.count(cluster, sink.Ingested, "", 1)
 	switch {
-	case d.Operation == "":
+	case d.Operation == "" && leftOut != reasonDuplicate:
 		r.count(cluster, sink.NotAdmission, string(d.NotAdmission), 1)
 	case leftOut != "":
 		r.count(cluster, sink.Skipped, leftOut, 1)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/vapshadow/vapshadow/ingest"
+	"github.com/vapshadow/vapshadow/replay"
 )
 
 // seenAt is where an event was found.
@@ -58,8 +59,14 @@ func seenKeyOf(ev *ingest.Event) (key seenKey) {
 	return key
 }
 
-// add notes where an event stands.
-func (s *seen) add(ev *ingest.Event, at seenAt) {
+// remembered says whether it is worth remembering an event: reads, which most of a log is, change nothing and are not
+// evaluated.
+func remembered(d *replay.Decoded) bool {
+	return d.Operation != "" || d.NotAdmission == replay.Excluded || d.NotAdmission == replay.Refused
+}
+
+// add notes where an event stands, and says whether it stands at another place too.
+func (s *seen) add(ev *ingest.Event, at seenAt) (again bool) {
 	key := seenKeyOf(ev)
 	old, known := s.places[key]
 	if !known || !old.used && at.before(old.at) {
@@ -76,6 +83,7 @@ func (s *seen) add(ev *ingest.Event, at seenAt) {
 		}
 		s.swept = s.newest
 	}
+	return known && old.at != at
 }
 
 // earlier says whether an event counts at another place than this; if it does not, it counts here.

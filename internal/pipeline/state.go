@@ -29,10 +29,9 @@ type clusterState struct {
 }
 
 func (c *clusterState) observe(d *replay.Decoded, at seenAt) {
-	if d.Operation != "" {
-		c.seen.add(d.Event, at)
+	if !remembered(d) || !c.seen.add(d.Event, at) {
+		c.replayer.Observe(d)
 	}
-	c.replayer.Observe(d)
 	if d.Event.StageTimestamp.After(c.newest) {
 		c.newest = d.Event.StageTimestamp
 	}

@@ -157,7 +157,7 @@ func (n *session) decode(q *portion) {
 		if q.chunk.Delivery != "" {
 			w.end = ingest.Mark{Detail: q.chunk.Delivery}
 		}
-		events, skips := ingest.Decode(entry)
+		events, skips := ingest.DecodeOutlines(entry, replay.ToldByOutline)
 		w.skips = skips
 		for _, ev := range events {
 			w.events = append(w.events, replay.Decode(ev))
