@@ -41,9 +41,9 @@ func overviewTotals() []Panel {
 
 func readiness() Panel {
 	return Panel{
-		Kind: "table", Title: "Readiness of each policy", Width: 24, Unit: "short",
+		Kind: "table", Title: "Outcome of each policy", Width: 24, Unit: "short",
 		Description: "What enforcing each binding would have done in this time. Clean means decided throughout, without a failure or an error. " +
-			"A policy that matched nothing is listed as such: it proves nothing.",
+			"A policy that matched nothing is listed as such: it proves nothing. Whether a binding is ready, by days and coverage, vapshadow's own pages say.",
 		SQL: `WITH totals AS (
   SELECT cluster, policy, binding, sum(count) AS matched,
     coalesce(sum(count) FILTER (WHERE result = 'Fail'), 0) AS failures,
@@ -68,7 +68,7 @@ SELECT ` + shown("cluster") + ` AS cluster, policy, ` + shown("binding") + ` AS 
     WHEN failures > 0 THEN 'would stop requests'
     WHEN errors > 0 THEN 'errors'
     WHEN unknown > 0 THEN 'not all is known'
-    ELSE 'clean' END AS verdict,
+    ELSE 'clean' END AS outcome,
   matched, failures, errors, unknown, blocks_anyway, 1 - unknown / matched AS coverage, namespaces_hit, last_failure
 FROM totals
 UNION ALL
@@ -77,7 +77,7 @@ FROM silent
 ORDER BY blocks_anyway DESC, failures DESC, errors DESC, unknown DESC, policy`,
 		Columns: []Column{
 			{Name: "policy", Link: linkTo("vapshadow-policy", "cluster", "policy"), Width: 260},
-			{Name: "verdict", Width: 160},
+			{Name: "outcome", Width: 160},
 			{Name: "coverage", Unit: "percentunit"},
 			{Name: "blocks_anyway", Alarm: true},
 			{Name: "last_failure", Unit: "dateTimeFromNow"},
