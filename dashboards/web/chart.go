@@ -52,12 +52,20 @@ var trendKinds = []legend{{"fail", "Fail"}, {"error", "Error"}, {"unknown", "Unk
 
 // trend counts the requests with failures, errors and unknowns over time.
 func trend(ctx context.Context, r Reader, f sink.Filter, title string) (*chart, error) {
-	all, err := collect(r.CountFailures(ctx, f, sink.Grouping{}))
-	if err != nil || len(all) == 0 {
+	// Reading one row from each end is quick, however many there are between.
+	f.Limit = 1
+	first, err := collect(r.Failures(ctx, f))
+	if err != nil || len(first) == 0 {
 		return nil, err
 	}
+	f.Newest = true
+	last, err := collect(r.Failures(ctx, f))
+	if err != nil || len(last) == 0 {
+		return nil, err
+	}
+	f.Limit, f.Newest = 0, false
 	c := &chart{Title: title, Legend: trendKinds}
-	every := c.frame(all[0].First, all[0].Last)
+	every := c.frame(first[0].StageTimestamp, last[0].StageTimestamp)
 	counts, err := collect(r.CountFailures(ctx, f, sink.Grouping{By: []string{"result"}, Every: every}))
 	if err != nil {
 		return nil, err

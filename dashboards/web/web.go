@@ -33,7 +33,7 @@ type Config struct {
 	// TrustedHeader, where it is set, is a header by which a proxy says who the user is. It is believed, so nothing but
 	// the proxy may reach the address.
 	TrustedHeader string
-	// Timeout is how long the queries of a page may take; 0 is 30 seconds.
+	// Timeout is how long the queries of a page may take; 0 is a minute.
 	Timeout time.Duration
 	// Criteria say how much evidence makes a binding ready; the zero value has the defaults.
 	Criteria sink.Criteria
@@ -41,8 +41,9 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// atOnce is how many pages are made at a time: each may keep the database busy.
-const atOnce = 4
+// atOnce is how many pages are made at a time: each keeps one connection to the database busy, and a service that stores
+// what it evaluates needs the others.
+const atOnce = 2
 
 type server struct {
 	Config
@@ -68,7 +69,7 @@ func New(c Config) (http.Handler, error) {
 		c.Title = "vapshadow"
 	}
 	if c.Timeout == 0 {
-		c.Timeout = 30 * time.Second
+		c.Timeout = time.Minute
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
