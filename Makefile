@@ -66,6 +66,10 @@ generate: build ## Write what is made from something else: examples/expected.txt
 	$(EXAMPLE) > examples/expected.txt
 	go generate ./dashboards/...
 
+.PHONY: screenshots
+screenshots: ## Take the pictures of docs/screenshots anew, with Chromium
+	go test ./dashboards/web -run TestScreenshots -count=1 -screenshots
+
 .PHONY: verify
 verify: build ## Check that what is generated is up to date, and that go.mod is tidy
 	@mkdir -p artifacts

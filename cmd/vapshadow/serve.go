@@ -61,7 +61,8 @@ the policies again at once; SIGTERM ends in good order.`,
 	flags.StringVar(&f.name, "cluster-name", "", "`NAME` of the cluster")
 	flags.StringVar(&f.store, "store", "", "`URL` of the database: postgres://… or sqlite:FILE (default sqlite:vapshadow.db)")
 	flags.Var(&f.minor, "kubernetes-version", fmt.Sprintf("the apiserver to be, 1.%d to 1.%d", oldestMinor, newestMinor))
-	flags.StringVar(&f.listen, "listen", "", "`ADDRESS` of /metrics, /healthz and /readyz (default 127.0.0.1:9080)")
+	flags.StringVar(&f.listen, "listen", "", "`ADDRESS` of the pages, /metrics, /healthz and /readyz (default\n"+
+		"127.0.0.1:9080)")
 	flags.DurationVar(&f.retention, "retention", 0, "how long rows are kept, such as 2160h; 0 is for ever")
 	addCompletion(cmd, "kubernetes-version", cobra.FixedCompletions(minorVersions(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
