@@ -18,7 +18,7 @@ EXAMPLE := bin/vapshadow replay --policies examples/policies --cluster examples/
 
 .PHONY: help
 help: ## Show this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  PKG=./engine/... narrows test, race, lint, fuzz and benchmarks to some packages (now $(PKG))."
 
