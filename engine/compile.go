@@ -4,6 +4,7 @@ package engine
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/google/cel-go/cel"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -14,9 +15,11 @@ import (
 
 // compiled is a policy that is ready to be evaluated.
 type compiled struct {
-	policy   *admissionv1.ValidatingAdmissionPolicy
-	bindings []*compiledBinding
-	hash     string
+	// highestCost is the most that the validations of one evaluation have cost so far, in the units of the budget.
+	highestCost *atomic.Int64
+	policy      *admissionv1.ValidatingAdmissionPolicy
+	bindings    []*compiledBinding
+	hash        string
 
 	constraints     *criteria
 	variables       []namedExpression

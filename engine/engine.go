@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -97,7 +98,7 @@ func (e *Engine) assemble(earlier *Engine) error {
 		slices.SortFunc(bindings, func(a, b *compiledBinding) int { return strings.Compare(a.binding.Name, b.binding.Name) })
 		c := earlier.compiled(p)
 		if c == nil {
-			c = &compiled{policy: p}
+			c = &compiled{policy: p, highestCost: new(atomic.Int64)}
 			fresh = append(fresh, c)
 		}
 		c.bindings, c.hash = bindings, e.text(p, earlier).Hash

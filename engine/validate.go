@@ -24,11 +24,13 @@ func (r *run) validate() bool {
 	for i, v := range r.policy.validations {
 		o, err := p.eval(v.expression)
 		if err != nil {
+			r.policy.cost(celconfig.RuntimeCELCostBudget)
 			r.fail(err.Error())
 			return false
 		}
 		outcomes[i] = o
 	}
+	r.policy.cost(celconfig.RuntimeCELCostBudget - p.remaining)
 	messages, messageErr := r.messagesFor(outcomes, p)
 	for i, o := range outcomes {
 		if v, ok := r.verdict(i, o, messages[i], messageErr); ok {

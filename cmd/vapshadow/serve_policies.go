@@ -55,6 +55,7 @@ func showPolicies(ctx context.Context, p *pipeline.Policies, m *metrics.Metrics)
 	for {
 		s := p.Status()
 		m.Policies(s.Policies, s.Bindings, s.Loaded, s.Err != nil)
+		m.HighestCosts(p.HighestCosts())
 		select {
 		case <-ctx.Done():
 			return

@@ -37,7 +37,7 @@ type Metrics struct {
 
 type policyMetrics struct {
 	loaded, failed prometheus.Gauge
-	count          *prometheus.GaugeVec
+	count, cost    *prometheus.GaugeVec
 }
 
 // New makes the metrics, with those of the process and of Go beside them. version is that of the build.
@@ -68,6 +68,7 @@ func New(version string) *Metrics {
 	m.policies = policyMetrics{
 		loaded: single("policies_loaded_timestamp_seconds", "When policies were loaded last without an error."),
 		failed: single("policies_load_failed", "1 while the policies in the files cannot be loaded and the last good ones are used."),
+		cost:   m.gauge("cel_cost_highest", "The most that the validations of one evaluation have cost since the policies were loaded; the apiserver gives up beyond 10,000,000.", "policy"),
 		count:  m.gauge("policies", "Policies and bindings that are evaluated.", "kind"),
 	}
 	m.Registry.MustRegister(m.commit, m.commitErrors, m.lastCommit, m.queue, m.checkpoint, m.policies.loaded, m.policies.failed)
@@ -132,6 +133,14 @@ func (m *Metrics) Policies(policies, bindings int, loaded time.Time, failed bool
 	m.policies.failed.Set(0)
 	if failed {
 		m.policies.failed.Set(1)
+	}
+}
+
+// HighestCosts says what policies have cost at most, by policy.
+func (m *Metrics) HighestCosts(costs map[string]int64) {
+	m.policies.cost.Reset()
+	for policy, cost := range costs {
+		m.policies.cost.WithLabelValues(policy).Set(float64(cost))
 	}
 }
 

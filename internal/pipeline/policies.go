@@ -102,6 +102,9 @@ func (p *Policies) Replayer(cfg replay.Config) *replay.Replayer {
 	return r
 }
 
+// HighestCosts has the most that the validations of one evaluation have cost since the policies were loaded, by policy.
+func (p *Policies) HighestCosts() map[string]int64 { return p.Current().Engine.HighestCosts() }
+
 // Status says how the policies are.
 func (p *Policies) Status() PoliciesStatus {
 	p.mu.Lock()
