@@ -61,9 +61,7 @@ const (
 )
 
 func (s *scanner) event(ev *Event) {
-	seen := 0
-	s.object(func(key []byte) {
-		bit := 0
+	s.known(func(key []byte) (bit int) {
 		switch string(key) {
 		case "kind":
 			bit, ev.Kind = keyKind, s.word()
@@ -111,15 +109,12 @@ func (s *scanner) event(ev *Event) {
 			bit = keyAuthenticationMetadata
 			s.ignore(0)
 		}
-		s.odd = s.odd || bit == 0 || seen&bit != 0
-		seen |= bit
+		return bit
 	})
 }
 
 func (s *scanner) user(u *UserInfo) {
-	seen := 0
-	s.object(func(key []byte) {
-		bit := 0
+	s.known(func(key []byte) (bit int) {
 		switch string(key) {
 		case "username":
 			bit, u.Username = 1, s.string()
@@ -130,16 +125,13 @@ func (s *scanner) user(u *UserInfo) {
 		case "extra":
 			bit, u.Extra = 8, s.extra()
 		}
-		s.odd = s.odd || bit == 0 || seen&bit != 0
-		seen |= bit
+		return bit
 	})
 }
 
 // objectRef clones what may be kept for long: it must not keep the other strings.
 func (s *scanner) objectRef(ref *ObjectReference) {
-	seen := 0
-	s.object(func(key []byte) {
-		bit := 0
+	s.known(func(key []byte) (bit int) {
 		switch string(key) {
 		case "resource":
 			bit, ref.Resource = 1, s.own()
@@ -158,15 +150,12 @@ func (s *scanner) objectRef(ref *ObjectReference) {
 		case "subresource":
 			bit, ref.Subresource = 128, s.word()
 		}
-		s.odd = s.odd || bit == 0 || seen&bit != 0
-		seen |= bit
+		return bit
 	})
 }
 
 func (s *scanner) status(status *Status) {
-	seen := 0
-	s.object(func(key []byte) {
-		bit := 0
+	s.known(func(key []byte) (bit int) {
 		switch string(key) {
 		case "metadata":
 			bit = 1
@@ -183,7 +172,6 @@ func (s *scanner) status(status *Status) {
 		case "code":
 			bit, status.Code = 16, s.code()
 		}
-		s.odd = s.odd || bit == 0 || seen&bit != 0
-		seen |= bit
+		return bit
 	})
 }

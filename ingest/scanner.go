@@ -275,6 +275,17 @@ func (s *scanner) object(value func(key []byte)) {
 	}
 }
 
+// known reads an object of known keys. value reads the value of a key and returns the key's bit, 0 for one that it does
+// not know. A key that is not known, or is there twice, is odd.
+func (s *scanner) known(value func(key []byte) (bit int)) {
+	seen := 0
+	s.object(func(key []byte) {
+		bit := value(key)
+		s.odd = s.odd || bit == 0 || seen&bit != 0
+		seen |= bit
+	})
+}
+
 // elements reads an array, calling value at each element.
 func (s *scanner) elements(value func()) {
 	if !s.next('[') {
