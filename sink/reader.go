@@ -15,6 +15,8 @@ type Reader interface {
 	Ledger(context.Context, Filter) iter.Seq2[LedgerLine, error]
 	DeadLetters(context.Context, Filter) iter.Seq2[DeadLetter, error]
 	Policies(context.Context, Filter) iter.Seq2[PolicyText, error]
+	Agreement(context.Context, Filter) iter.Seq2[Agreement, error]
+	AgreementRuns(context.Context, Filter) iter.Seq2[AgreementRun, error]
 	// Readiness says how ready each binding is to be enforced, ordered by cluster, policy and binding. Of the filter, the
 	// names and the period count, which is narrowed to whole minutes. Bindings of which nothing matched are among them.
 	Readiness(context.Context, Filter, Criteria) ([]Readiness, error)
@@ -52,7 +54,8 @@ type Filter struct {
 // Maintainer keeps a Store in shape.
 type Maintainer interface {
 	// Maintain drops the days (UTC) that ended before now - retention, and prepares for days to come. Rows are as old as
-	// their events. A retention of 0 drops nothing. The ledger, the positions, the policies and the checkpoints stay.
+	// their events, an agreement as the last one of its log. A retention of 0 drops nothing. The ledger, the positions, the
+	// policies and the checkpoints stay.
 	Maintain(ctx context.Context, retention time.Duration, now time.Time) error
 }
 

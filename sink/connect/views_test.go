@@ -34,6 +34,10 @@ func TestViewsOfBothStores(t *testing.T) {
 		if err := s.Commit(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
+		run, rows := sinktest.Agreement("run", b.Failures[0].StageTimestamp)
+		if err := s.SaveAgreement(t.Context(), run, rows); err != nil {
+			t.Fatal(err)
+		}
 	}
 	pg, lite := openSQL(t, "pgx", pgURL), openSQL(t, "sqlite", file)
 	pgViews := query(t, pg, `SELECT viewname FROM pg_views WHERE schemaname = 'vapshadow' ORDER BY 1`)

@@ -91,6 +91,8 @@ func (s *Store) Maintain(ctx context.Context, retention time.Duration, now time.
 	for _, sql := range []string{
 		`SELECT vapshadow.drop_outliers($1::date)`,
 		`DELETE FROM vapshadow.dead_letters WHERE at < $1::date::timestamp AT TIME ZONE 'UTC'`,
+		`DELETE FROM vapshadow.agreement WHERE last_event < $1::date::timestamp AT TIME ZONE 'UTC'`,
+		`DELETE FROM vapshadow.agreement_runs WHERE last_event < $1::date::timestamp AT TIME ZONE 'UTC'`,
 		`DELETE FROM vapshadow.deliveries WHERE stored_at < $1::date::timestamp AT TIME ZONE 'UTC'`,
 	} {
 		if _, err := s.pool.Exec(ctx, sql, firstKept); err != nil {

@@ -56,6 +56,10 @@ func TestRoles(t *testing.T) {
 			t.Errorf("the writer cannot save a checkpoint: %v", err)
 		}
 	}
+	run, rows := sinktest.Agreement("run", b.Failures[0].StageTimestamp)
+	if err := w.SaveAgreement(t.Context(), run, rows); err != nil {
+		t.Errorf("the writer cannot store an agreement: %v", err)
+	}
 	_, content, err := w.LoadCheckpoint(t.Context(), "prod")
 	if err != nil {
 		t.Fatalf("the writer cannot load a checkpoint: %v", err)
@@ -64,6 +68,12 @@ func TestRoles(t *testing.T) {
 	r := open(t, as(reader))
 	expect(t, r, b)
 	expect(t, w, b)
+	if sum, err := sink.SumAgreement(t.Context(), r, sink.Filter{}); err != nil || sum.Logs != 1 {
+		t.Errorf("the reader reads an agreement on %v (%v), want that on 1 log", sum, err)
+	}
+	if err := r.SaveAgreement(t.Context(), run, rows); err == nil {
+		t.Error("the reader stores an agreement")
+	}
 	if err := r.Ping(t.Context()); err == nil {
 		t.Error("Ping says that the reader can write")
 	}
@@ -71,6 +81,7 @@ func TestRoles(t *testing.T) {
 		t.Error("the reader writes")
 	}
 	forbidden(t, as(reader), "SELECT * FROM vapshadow.failures", "SELECT * FROM vapshadow.checkpoint_chunks", "SELECT * FROM vapshadow.positions",
+		"SELECT * FROM vapshadow.agreement",
 		"SELECT vapshadow.ensure_days('{2026-01-01}')", "SELECT vapshadow.drop_outliers('2026-01-01')",
 		"SELECT vapshadow.grant_writer('"+reader+"')", "DELETE FROM vapshadow.v_failures", "CREATE TABLE vapshadow.x (x int)",
 		"CREATE SCHEMA x")
@@ -85,6 +96,9 @@ func TestRoles(t *testing.T) {
 	}
 	if got := sinktest.Read(t, r, sink.Filter{}).Failures; len(got) != 0 {
 		t.Errorf("%d failures are left", len(got))
+	}
+	if sum, err := sink.SumAgreement(t.Context(), r, sink.Filter{}); err != nil || sum.Logs != 0 {
+		t.Errorf("an agreement is left: %v (%v)", sum, err)
 	}
 }
 

@@ -24,7 +24,7 @@ func (s *Store) Maintain(ctx context.Context, retention time.Duration, now time.
 	firstKept := formatTime(table.Day(now.Add(-retention)))
 	for _, column := range []struct{ table, time string }{
 		{"failures", "stage_timestamp"}, {"annotations", "stage_timestamp"}, {"rollups", "minute"}, {"dead_letters", "at"},
-		{"deliveries", "stored_at"},
+		{"deliveries", "stored_at"}, {"agreement", "last_event"}, {"agreement_runs", "last_event"},
 	} {
 		if err := s.deleteBefore(ctx, column.table, column.time, firstKept); err != nil {
 			return fmt.Errorf("deleting rows past the retention: %w", err)

@@ -1,0 +1,45 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"iter"
+
+	"github.com/vapshadow/vapshadow/sink"
+	"github.com/vapshadow/vapshadow/sink/internal/batch"
+	"github.com/vapshadow/vapshadow/sink/internal/table"
+)
+
+// SaveAgreement implements sink.Store.
+func (s *Store) SaveAgreement(ctx context.Context, run sink.AgreementRun, rows []sink.Agreement) error {
+	p, err := batch.PrepareAgreement(run, rows)
+	if err != nil {
+		return err
+	}
+	err = s.write(ctx, func(conn *sql.Conn) error {
+		var there bool
+		err := conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM agreement_runs WHERE row_key = ?)`, p.Run[0].Key[:]).Scan(&there)
+		if err != nil || there {
+			return err
+		}
+		if err := insert(ctx, conn, table.AgreementRuns, p.Run, keep); err != nil {
+			return err
+		}
+		return insert(ctx, conn, table.Agreements, p.Rows, keep)
+	})
+	if err != nil {
+		return fmt.Errorf("storing an agreement: %w", err)
+	}
+	return nil
+}
+
+// Agreement implements sink.Reader.
+func (s *Store) Agreement(ctx context.Context, f sink.Filter) iter.Seq2[sink.Agreement, error] {
+	return read(ctx, s, table.AgreementsRead, f)
+}
+
+// AgreementRuns implements sink.Reader.
+func (s *Store) AgreementRuns(ctx context.Context, f sink.Filter) iter.Seq2[sink.AgreementRun, error] {
+	return read(ctx, s, table.AgreementRuns, f)
+}
