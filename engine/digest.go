@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/bits"
 	"sync/atomic"
+
+	"github.com/vapshadow/vapshadow/internal/jsonobject"
 )
 
 // digest stands for a value: two values that differ have, but for a chance of about 2^-100, different digests. The
@@ -81,13 +83,7 @@ func digestOf(content any) digest {
 		if v == nil {
 			return digestNumber(tagNull, 1)
 		}
-		var sum digest
-		for key, value := range v {
-			entry := digestString(key).and(digestOf(value))
-			sum[0] += entry[0]
-			sum[1] += entry[1]
-		}
-		return digestNumber(tagMap, uint64(len(v))).and(sum)
+		return jsonobject.Once(v, digestQuestion{}, func() digest { return digestMap(v) })
 	case []any:
 		out := digestNumber(tagList, uint64(len(v)))
 		for _, value := range v {
@@ -97,6 +93,19 @@ func digestOf(content any) digest {
 	}
 	// Nothing decodes JSON to other types. Such a value would be like none other.
 	return digestNumber(tagOther, others.Add(1))
+}
+
+// digestQuestion asks for the digest of an object that may come again.
+type digestQuestion struct{}
+
+func digestMap(m map[string]any) digest {
+	var sum digest
+	for key, value := range m {
+		entry := digestString(key).and(digestOf(value))
+		sum[0] += entry[0]
+		sum[1] += entry[1]
+	}
+	return digestNumber(tagMap, uint64(len(m))).and(sum)
 }
 
 var others atomic.Uint64

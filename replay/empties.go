@@ -13,6 +13,9 @@ func asSent(content map[string]any, d *Decoded) map[string]any {
 
 // mergeEmpty returns the object with the sent form of each value that is empty in both. What does not change is shared.
 func mergeEmpty(stored, sent map[string]any) map[string]any {
+	if sameMap(stored, sent) {
+		return stored
+	}
 	out := stored
 	for field, theirs := range sent {
 		ours, ok := stored[field]
@@ -23,7 +26,7 @@ func mergeEmpty(stored, sent map[string]any) map[string]any {
 		if same(merged, ours) {
 			continue
 		}
-		if same(out, stored) {
+		if sameMap(out, stored) {
 			out = shallow(stored)
 		}
 		out[field] = merged
@@ -75,18 +78,21 @@ func empty(v any) bool {
 
 // same says whether two values are one and the same: maps and lists by identity, everything else by value.
 func same(a, b any) bool {
-	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
-	if x.IsValid() != y.IsValid() || x.IsValid() && x.Kind() != y.Kind() {
+	switch x := a.(type) {
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		return ok && sameMap(x, y)
+	case []any:
+		y, ok := b.([]any)
+		return ok && len(x) == len(y) && (len(x) == 0 || &x[0] == &y[0])
+	}
+	switch b.(type) {
+	case map[string]any, []any:
 		return false
 	}
-	if !x.IsValid() {
-		return true
-	}
-	switch x.Kind() {
-	case reflect.Map:
-		return x.Pointer() == y.Pointer()
-	case reflect.Slice:
-		return x.Len() == y.Len() && (x.Len() == 0 || x.Pointer() == y.Pointer())
-	}
 	return a == b
+}
+
+func sameMap(a, b map[string]any) bool {
+	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
 }

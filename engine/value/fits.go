@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	smd "sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/vapshadow/vapshadow/internal/jsonobject"
 )
 
 // Fits says whether a JSON object can be read into a Go struct of an API type without an error. No means that it may
@@ -80,11 +82,7 @@ func takingStruct(t reflect.Type) func(any) bool {
 	if !addFields(t, fields) {
 		return never
 	}
-	return func(v any) bool {
-		m, ok := v.(map[string]any)
-		if !ok {
-			return false
-		}
+	takes := func(m map[string]any) bool {
 		for name, value := range m {
 			if f := fields[name]; f != nil && !f.is(value) {
 				return false
@@ -92,7 +90,14 @@ func takingStruct(t reflect.Type) func(any) bool {
 		}
 		return true
 	}
+	return func(v any) bool {
+		m, ok := v.(map[string]any)
+		return ok && jsonobject.Once(m, fitsQuestion{t}, func() bool { return takes(m) })
+	}
 }
+
+// fitsQuestion asks whether an object that may come again fits a struct.
+type fitsQuestion struct{ in reflect.Type }
 
 // addFields adds the fields of a struct by their names in JSON. It is false where the struct is not one whose every
 // field has a name of its own.

@@ -12,11 +12,14 @@ import (
 // Decode decodes a JSON object as Kubernetes decodes objects: whole numbers are int64, the last value of a key counts,
 // and what is no Unicode becomes U+FFFD. It returns nil for text that is no JSON object.
 //
-// The strings share the memory of one copy of the text, but for those that are kept for long: what an object is called
-// must not keep the whole object.
+// Nobody may change what it returns: parts of it may be parts of other objects too (see Once). The strings share the
+// memory of one copy of the text, but for those that are kept for long: what an object is called must not keep the whole
+// object.
 func Decode(text []byte) map[string]any {
-	d := &decoder{text: string(text)}
+	d := &decoder{text: string(text), scratch: borrow()}
+	d.find(text)
 	out := d.whole()
+	d.giveBack()
 	if !d.odd {
 		return out
 	}
@@ -37,8 +40,9 @@ type decoder struct {
 	at    int
 	odd   bool
 	depth int
-	// open holds the elements of the arrays that are not read to their end.
-	open []any
+	// base is where the text begins in the whole one.
+	base int
+	*scratch
 }
 
 func (d *decoder) whole() map[string]any {
@@ -49,9 +53,12 @@ func (d *decoder) whole() map[string]any {
 	}
 	out := d.object(true, false)
 	d.space()
-	d.odd = d.odd || d.at != len(d.text)
+	d.end()
 	return out
 }
+
+// end notes what is left of the text, which is nothing if it is one object.
+func (d *decoder) end() { d.odd = d.odd || d.at != len(d.text) }
 
 // peek is the next byte; 0 at the end, which no JSON begins with.
 func (d *decoder) peek() byte {
@@ -78,6 +85,10 @@ func (d *decoder) value(own, ownBelow bool) any {
 		}
 		return s
 	case c == '{':
+		// What an object is called differs from object to object, and its metadata from write to write.
+		if end := d.part(); end > 0 && !ownBelow {
+			return d.shared(end)
+		}
 		return d.object(ownBelow, ownBelow)
 	case c == '[':
 		return d.array(ownBelow)
