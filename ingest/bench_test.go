@@ -67,3 +67,24 @@ func without(b *testing.B, object []byte, name string) []byte {
 	}
 	return bytes.TrimSuffix(text, []byte("}"))
 }
+
+// BenchmarkOutliner decodes reads, as most of a log is.
+func BenchmarkOutliner(b *testing.B) {
+	var reads [][]byte
+	o := &ingest.Outliner{Told: func(*ingest.Outline) bool { return true }}
+	for _, line := range realLines(b) {
+		if events, _ := o.Decode(ingest.Entry{Data: line}); len(events) == 0 && len(line) < 1400 {
+			reads = append(reads, line)
+		}
+	}
+	var size int
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		line := reads[i%len(reads)]
+		size += len(line)
+		if events, skips := o.Decode(ingest.Entry{Data: line}); len(events) > 0 || len(skips) > 0 {
+			b.Fatal(events, skips)
+		}
+	}
+	b.SetBytes(int64(size / b.N))
+}

@@ -25,49 +25,25 @@ const listHint = 256
 // at.
 //
 // The events share no memory with the entry.
-func Decode(e Entry) ([]*Event, []Skip) { return decode(e, nil) }
-
-// DecodeOutlines decodes as Decode does, but spares itself the details of events that nobody wants more of than what
-// they are about. It is all checked: what is an event and what is skipped is the same. An event of which enough is known
-// by its outline has Outline set, and the fields that tell what it is: kind, apiVersion, level, auditID, stage, verb,
-// objectRef and the timestamps. Enough is asked about events that were read so far, which are reads or of other stages
-// than the last; the others are decoded as a whole anyway.
-func DecodeOutlines(e Entry, enough func(*Event) bool) ([]*Event, []Skip) { return decode(e, enough) }
-
-func decode(e Entry, enough func(*Event) bool) ([]*Event, []Skip) {
+func Decode(e Entry) ([]*Event, []Skip) {
 	if e.Skip != nil {
 		return nil, []Skip{*e.Skip}
 	}
-	data := trimSpace(e.Data)
+	return decodeOdd(trimSpace(e.Data), e.At)
+}
+
+// decodeOdd decodes text of which nothing is known.
+func decodeOdd(data []byte, at Position) ([]*Event, []Skip) {
 	if len(data) == 0 {
 		return nil, nil
 	}
-	if enough != nil {
-		if ev := decodeOutline(data, e.At, enough); ev != nil {
-			return []*Event{ev}, nil
-		}
-	}
-	ev, skip := decodeFirst(data, e.At)
+	ev, skip := decodeFirst(data, at)
 	if ev != nil {
 		return []*Event{ev}, nil
 	}
-	d := &decoder{at: e.At, room: maxDecompressed}
+	d := &decoder{at: at, room: maxDecompressed}
 	d.open(data, skip, 0)
 	return d.events, d.skips
-}
-
-// decodeOutline reads an event in the usual form, or its outline where that is enough; nil for anything else.
-func decodeOutline(data []byte, at Position, enough func(*Event) bool) *Event {
-	ev, outline := outlineEvent(data)
-	if ev == nil || outline && !enough(ev) {
-		return nil
-	}
-	ev, skip := ev.checked(data, at)
-	if skip != nil || ev == nil {
-		return nil
-	}
-	ev.Outline = outline
-	return ev
 }
 
 // decodeFirst tries data as one event. Both results are nil where it looks like a list.

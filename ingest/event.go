@@ -50,8 +50,6 @@ type Event struct {
 	StageTimestamp           time.Time         `json:"stageTimestamp"`
 	Annotations              map[string]string `json:"annotations"`
 
-	// Outline: no more was read than DecodeOutlines says.
-	Outline bool `json:"-"`
 	// At is where the event was found.
 	At Position `json:"-"`
 	// Absent names what the source of the event never holds, or lost on the way, so that an empty field says nothing:

@@ -3,6 +3,7 @@ package ingest
 import (
 	"encoding/binary"
 	"math/bits"
+	"unicode/utf8"
 )
 
 // deepScan is how deep a body may be nested for passValue. Deeper ones are left to the strict decoder.
@@ -30,7 +31,7 @@ func passValue(data []byte) (n int, ok bool) {
 			i++
 			continue
 		case c == '"' && want != wantColon && want != wantCommaOrEnd:
-			length, _, _, ok := passString(data[i:])
+			length, ok := passString(data[i:])
 			if !ok {
 				return 0, false
 			}
@@ -147,13 +148,12 @@ func unusual(w uint64) uint64 {
 	return ((quote - ones) | (backslash - ones) | (w - ones*0x20) | w) & highs
 }
 
-// passString passes over the JSON string that data begins with, and returns its length with the quotes, whether it has
-// escapes, and whether it is ASCII, escapes aside. Bytes that are no Unicode pass.
-func passString(data []byte) (n int, escaped, ascii, ok bool) {
+// passString passes over the JSON string that data begins with, and returns its length with the quotes. Bytes that are
+// no Unicode pass, and so do escapes that make none.
+func passString(data []byte) (n int, ok bool) {
 	if len(data) == 0 || data[0] != '"' {
-		return 0, false, false, false
+		return 0, false
 	}
-	ascii = true
 	for i := 1; ; {
 		for i+8 <= len(data) {
 			mask := unusual(binary.LittleEndian.Uint64(data[i:]))
@@ -164,25 +164,82 @@ func passString(data []byte) (n int, escaped, ascii, ok bool) {
 			i += 8
 		}
 		if i >= len(data) {
-			return 0, false, false, false
+			return 0, false
 		}
 		switch c := data[i]; {
 		case c == '"':
-			return i + 1, escaped, ascii, true
+			return i + 1, true
 		case c == '\\':
 			length := passEscape(data[i:])
 			if length == 0 {
-				return 0, false, false, false
+				return 0, false
+			}
+			i += length
+		case c < 0x20:
+			return 0, false
+		default:
+			i++
+		}
+	}
+}
+
+// passText passes over the JSON string that begins at a place, and returns where it ends, and whether it has escapes. A
+// string that is no Unicode is odd.
+func passText(data []byte, at int) (end int, escaped bool) {
+	if at >= len(data) || data[at] != '"' {
+		return odd, false
+	}
+	for i := at + 1; ; {
+		for i+8 <= len(data) {
+			mask := unusual(binary.LittleEndian.Uint64(data[i:]))
+			if mask != 0 {
+				i += bits.TrailingZeros64(mask) / 8
+				break
+			}
+			i += 8
+		}
+		if i >= len(data) {
+			return odd, false
+		}
+		switch c := data[i]; {
+		case c == '"':
+			return i + 1, escaped
+		case c == '\\':
+			length := passUnicodeEscape(data[i:])
+			if length == 0 {
+				return odd, false
 			}
 			escaped = true
 			i += length
 		case c < 0x20:
-			return 0, false, false, false
-		default:
-			ascii = ascii && c < 0x80
+			return odd, false
+		case c < utf8.RuneSelf:
 			i++
+		default:
+			r, size := utf8.DecodeRune(data[i:])
+			if r == utf8.RuneError && size == 1 {
+				return odd, false
+			}
+			i += size
 		}
 	}
+}
+
+// passUnicodeEscape is the length of the escape that data begins with, or of the two that make a surrogate pair; 0 where
+// it is none, or half a pair.
+func passUnicodeEscape(data []byte) int {
+	n := passEscape(data)
+	if n != 6 || data[2]|0x20 != 'd' || data[3] < '8' {
+		return n
+	}
+	if data[3]|0x20 >= 'c' { // The second half of a pair.
+		return 0
+	}
+	low := data[6:]
+	if passEscape(low) != 6 || low[2]|0x20 != 'd' || low[3]|0x20 < 'c' {
+		return 0
+	}
+	return 12
 }
 
 // passEscape is the length of the escape that data begins with; 0 where it is none.

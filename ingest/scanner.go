@@ -1,337 +1,191 @@
 package ingest
 
-import (
-	"bytes"
-	"strings"
-	"time"
-	"unicode/utf8"
+import "math"
 
-	"github.com/go-json-experiment/json/jsontext"
-)
+// odd is in place of where a value ends that the scanner does not take: it may be none, or one that only the strict
+// decoder can judge.
+const odd = -1
 
-// ignore passes over a small value that nobody reads. The strict decoder refuses it where a key comes twice, or where a
-// string is no Unicode: so that is odd.
-func (s *scanner) ignore(depth int) {
-	s.space()
-	switch {
-	case s.at == len(s.data) || depth > 4:
-		s.odd = true
-	case s.data[s.at] == '"':
-		s.string()
-	case s.data[s.at] == '[':
-		s.elements(func() { s.ignore(depth + 1) })
-	case s.data[s.at] == '{':
-		s.fields(func() { s.ignore(depth + 1) })
-	default:
-		n := passLiteral(s.data[s.at:])
-		s.at += n
-		s.odd = s.odd || n == 0
-	}
+// scanner goes through the text of an event that is written as apiservers write it, in whatever order of keys. It checks
+// all of it, and notes where the fields stand. Its functions take the place at which something begins, which may be
+// behind space, and return that at which it ends, or odd.
+//
+// A scanner may be used for one text after another: it guesses that keys follow each other as they did before.
+type scanner struct {
+	data   []byte
+	layout layout
+	// who is the user that is being read.
+	who *userLayout
+	// guessed is false until the guesses are set.
+	guessed bool
+	guess   struct{ event, user, ref, status [20]uint8 }
+	minute  minute
 }
 
-func (s *scanner) extra() map[string][]string {
-	if s.outline {
-		s.fields(func() { s.list() })
-		return nil
-	}
-	out := map[string][]string{}
-	s.object(func(key []byte) {
-		name := s.keep(key)
-		_, twice := out[name]
-		s.odd = s.odd || twice
-		out[name] = s.list()
-	})
-	return out
-}
-
-// fields reads a small object whose keys nobody wants.
-func (s *scanner) fields(value func()) {
-	var keys [12][]byte
-	n := 0
-	s.object(func(key []byte) {
-		for _, other := range keys[:n] {
-			s.odd = s.odd || bytes.Equal(key, other)
+// scan goes through a text. What it says of a text that is odd does not count.
+func (s *scanner) scan(data []byte) (ok bool) {
+	s.data, s.layout = data, layout{}
+	if !s.guessed {
+		s.guessed = true
+		for i := range s.guess.event {
+			next := uint8(i)
+			s.guess.event[i], s.guess.user[i], s.guess.ref[i], s.guess.status[i] = next, next, next, next
 		}
-		if n == len(keys) {
-			s.odd = true
-			return
+	}
+	return len(data) <= math.MaxInt32 && s.known(0, &eventKeys, &s.guess.event, eventField) == len(data)
+}
+
+// keys are those that an object may have, as they are written: in quotes, with the colon.
+type keys []string
+
+func newKeys(names ...string) (k keys) {
+	for _, name := range names {
+		k = append(k, `"`+name+`":`)
+	}
+	return k
+}
+
+// known reads an object whose keys are all known. The value of each is read by a function that is told which it is. An
+// unknown key, and one that is there twice, is odd.
+//
+// guess[0] is the key that is expected first, guess[1+i] the one that is expected behind the i-th.
+func (s *scanner) known(at int, of *keys, guess *[20]uint8, value func(s *scanner, key, at int) int) int {
+	at = s.next(at, '{')
+	if at == odd {
+		return odd
+	}
+	if end := s.next(at, '}'); end != odd {
+		return end
+	}
+	expected, seen := &guess[0], uint32(0)
+	for {
+		key := int(*expected)
+		if quoted := key < len(*of); quoted && s.begins(at, (*of)[key]) {
+			at += len((*of)[key])
+		} else if key, at = s.key(at, *of); at == odd {
+			return odd
 		}
-		keys[n] = key
-		n++
-		value()
+		if seen&(1<<key) != 0 {
+			return odd
+		}
+		seen |= 1 << key
+		*expected = uint8(key)
+		expected = &guess[1+key]
+		if at = value(s, key, at); at == odd {
+			return odd
+		}
+		if at < len(s.data) && s.data[at] == ',' {
+			at++
+			continue
+		}
+		more := s.next(at, ',')
+		if more == odd {
+			return s.next(at, '}')
+		}
+		at = more
+	}
+}
+
+// begins says whether a text stands at a place.
+func (s *scanner) begins(at int, text string) bool {
+	return len(s.data)-at >= len(text) && string(s.data[at:at+len(text)]) == text
+}
+
+// key reads a key with its colon, and says which of some it is.
+func (s *scanner) key(at int, of keys) (key, end int) {
+	name, end := s.name(at)
+	if end == odd {
+		return 0, odd
+	}
+	for key, quoted := range of {
+		if quoted[1:len(quoted)-2] == string(name) {
+			return key, end
+		}
+	}
+	return 0, odd
+}
+
+// name reads a key with its colon. One with escapes is odd.
+func (s *scanner) name(at int) (name []byte, end int) {
+	at = s.space(at)
+	end, escaped := passText(s.data, at)
+	if end == odd || escaped {
+		return nil, odd
+	}
+	return s.data[at+1 : end-1], s.next(end, ':')
+}
+
+// next passes over one byte.
+func (s *scanner) next(at int, c byte) int {
+	if at = s.space(at); at < len(s.data) && s.data[at] == c {
+		return at + 1
+	}
+	return odd
+}
+
+// space passes over white space.
+func (s *scanner) space(at int) int {
+	for at < len(s.data) && s.data[at] <= ' ' && isSpace(s.data[at]) {
+		at++
+	}
+	return at
+}
+
+// string reads a string.
+func (s *scanner) string(at int, into *span) int {
+	at = s.space(at)
+	end, escaped := passText(s.data, at)
+	if end != odd {
+		*into = span{from: int32(at + 1), to: int32(end - 1), escaped: escaped}
+	}
+	return end
+}
+
+// word reads a string that has no escapes where an apiserver writes it.
+func (s *scanner) word(at int, into *span) int {
+	end := s.string(at, into)
+	if into.escaped {
+		return odd
+	}
+	return end
+}
+
+// whole reads a value, and notes where it stands.
+func (s *scanner) whole(at int, into *span, value func(s *scanner, at int) int) int {
+	at = s.space(at)
+	end := value(s, at)
+	if end != odd {
+		*into = span{from: int32(at), to: int32(end)}
+	}
+	return end
+}
+
+func (s *scanner) user(at int, who *userLayout) int {
+	s.who = who
+	return s.whole(at, &who.whole, func(s *scanner, at int) int {
+		return s.known(at, &userKeys, &s.guess.user, userField)
 	})
 }
 
-// texts reads an object of strings.
-func (s *scanner) texts() map[string]string {
-	if s.outline {
-		s.fields(func() { s.string() })
-		return nil
-	}
-	out := map[string]string{}
-	s.object(func(key []byte) {
-		name := s.keep(key)
-		_, twice := out[name]
-		s.odd = s.odd || twice
-		out[name] = s.string()
-	})
-	return out
-}
+func (s *scanner) objectRef(at int) int { return s.known(at, &refKeys, &s.guess.ref, refField) }
 
-func (s *scanner) list() []string {
-	if s.outline {
-		s.elements(func() { s.string() })
-		return nil
-	}
-	out := make([]string, 0, 3)
-	s.elements(func() { out = append(out, s.string()) })
-	return out
-}
+func (s *scanner) status(at int) int { return s.known(at, &statusKeys, &s.guess.status, statusField) }
 
-// body takes the text of a body, whatever is in it; none for an outline.
-func (s *scanner) body() []byte {
-	s.space()
-	begin := s.at
-	n, ok := passValue(s.data[begin:])
+// body passes over a body, whatever is in it.
+func (s *scanner) body(at int) int {
+	n, ok := passValue(s.data[at:])
 	if !ok {
-		s.odd = true
-		return nil
+		return odd
 	}
-	if s.at = begin + n; s.outline {
-		return nil
-	}
-	return bytes.Clone(s.data[begin:s.at])
+	return at + n
 }
 
 // code reads a status code.
-func (s *scanner) code() int32 {
-	s.space()
-	begin, n := s.at, int32(0)
-	for s.at < len(s.data) && s.data[s.at] >= '0' && s.data[s.at] <= '9' && s.at < begin+3 {
-		n = 10*n + int32(s.data[s.at]-'0')
-		s.at++
+func (s *scanner) code(at int, into *int32) int {
+	at = s.space(at)
+	if len(s.data)-at < 3 || digits(s.data[at:at+3]) != 3 || s.data[at] == '0' {
+		return odd
 	}
-	s.odd = s.odd || s.at != begin+3 || s.data[begin] == '0'
-	return n
-}
-
-// time reads a time in UTC.
-func (s *scanner) time() (t time.Time) {
-	raw, plain := s.text()
-	if !plain || !isUTC(raw) || t.UnmarshalText(raw) != nil {
-		s.odd = true
-	}
-	return t
-}
-
-// isUTC says whether text has the shape of 2006-01-02T15:04:05.999999Z, the fraction of up to nine digits or none.
-func isUTC(text []byte) bool {
-	const shape = "0000-00-00T00:00:00"
-	if len(text) <= len(shape) || text[len(text)-1] != 'Z' {
-		return false
-	}
-	for i, c := range []byte(shape) {
-		if c == '0' && digits(text[i:i+1]) == 0 || c != '0' && text[i] != c {
-			return false
-		}
-	}
-	fraction := text[len(shape) : len(text)-1]
-	return len(fraction) == 0 || fraction[0] == '.' && len(fraction) > 1 && len(fraction) <= 10 && digits(fraction[1:]) == len(fraction)-1
-}
-
-// own reads a string that may be kept for long, or that an outline has: it does not share memory with the others.
-func (s *scanner) own() string {
-	raw, plain := s.text()
-	if s.odd || !plain {
-		return s.unquoted(raw)
-	}
-	return string(raw)
-}
-
-// string reads a string; empty for an outline.
-func (s *scanner) string() string {
-	raw, plain := s.text()
-	if s.odd || s.outline && plain {
-		return ""
-	}
-	if plain {
-		return s.keep(raw)
-	}
-	return s.unquoted(raw)
-}
-
-// unquoted is the string whose text, with escapes, was read last.
-func (s *scanner) unquoted(raw []byte) string {
-	if s.odd {
-		return ""
-	}
-	quoted := s.data[s.at-len(raw)-2 : s.at]
-	out, err := jsontext.AppendUnquote(nil, quoted)
-	if err != nil {
-		s.odd = true
-	}
-	return string(out)
-}
-
-// word reads a string that is mostly one of a few.
-func (s *scanner) word() string {
-	raw, plain := s.text()
-	if !plain || s.odd {
-		s.odd = true
-		return ""
-	}
-	switch string(raw) {
-	case "":
-		return ""
-	case eventKind:
-		return eventKind
-	case supportedVersion:
-		return supportedVersion
-	case LevelMetadata:
-		return LevelMetadata
-	case LevelRequest:
-		return LevelRequest
-	case LevelRequestResponse:
-		return LevelRequestResponse
-	case StageResponseComplete:
-		return StageResponseComplete
-	case StageResponseStarted:
-		return StageResponseStarted
-	case StageRequestReceived:
-		return StageRequestReceived
-	case StagePanic:
-		return StagePanic
-	case "get":
-		return "get"
-	case "list":
-		return "list"
-	case "watch":
-		return "watch"
-	case "create":
-		return "create"
-	case "update":
-		return "update"
-	case "patch":
-		return "patch"
-	case "delete":
-		return "delete"
-	case "v1":
-		return "v1"
-	case "status":
-		return "status"
-	}
-	return string(raw)
-}
-
-// keep makes a string of text that stands for itself.
-func (s *scanner) keep(text []byte) string {
-	if s.strings.Cap()-s.strings.Len() < len(text) {
-		s.strings = strings.Builder{} // The strings that were made keep the old one.
-		s.strings.Grow(max(512, len(text)))
-	}
-	begin := s.strings.Len()
-	s.strings.Write(text)
-	return s.strings.String()[begin:]
-}
-
-// text passes over a string and returns what is between its quotes. It is plain where that stands for itself.
-func (s *scanner) text() (raw []byte, plain bool) {
-	s.space()
-	n, escaped, ascii, ok := passString(s.data[s.at:])
-	if !ok {
-		s.odd = true
-		return nil, false
-	}
-	raw = s.data[s.at+1 : s.at+n-1]
-	s.at += n
-	s.odd = s.odd || !ascii && !utf8.Valid(raw)
-	return raw, !escaped
-}
-
-// object reads an object, calling value at each value with its key, which is plain.
-func (s *scanner) object(value func(key []byte)) {
-	if !s.next('{') {
-		return
-	}
-	for first := true; !s.odd; first = false {
-		s.space()
-		switch {
-		case s.at == len(s.data):
-			s.odd = true
-		case s.data[s.at] == '}':
-			s.at++
-			return
-		case !first && !s.next(','):
-		default:
-			key, plain := s.text()
-			if !plain || s.odd || !s.next(':') {
-				s.odd = true
-				return
-			}
-			value(key)
-			s.space()
-			s.odd = s.odd || s.at == len(s.data) || s.data[s.at] != ',' && s.data[s.at] != '}'
-		}
-	}
-}
-
-// known reads an object of known keys. value reads the value of a key and returns the key's bit, 0 for one that it does
-// not know. A key that is not known, or is there twice, is odd.
-func (s *scanner) known(value func(key []byte) (bit int)) {
-	seen := 0
-	s.object(func(key []byte) {
-		bit := value(key)
-		s.odd = s.odd || bit == 0 || seen&bit != 0
-		seen |= bit
-	})
-}
-
-// elements reads an array, calling value at each element.
-func (s *scanner) elements(value func()) {
-	if !s.next('[') {
-		return
-	}
-	for first := true; !s.odd; first = false {
-		s.space()
-		switch {
-		case s.at == len(s.data):
-			s.odd = true
-		case s.data[s.at] == ']':
-			s.at++
-			return
-		case !first && !s.next(','):
-		default:
-			value()
-			s.space()
-			s.odd = s.odd || s.at == len(s.data) || s.data[s.at] != ',' && s.data[s.at] != ']'
-		}
-	}
-}
-
-// next passes over one byte, if it is the next one.
-func (s *scanner) next(c byte) bool {
-	if s.at < len(s.data) && s.data[s.at] == c && !s.odd {
-		s.at++
-		return true
-	}
-	s.space()
-	if s.odd || s.at == len(s.data) || s.data[s.at] != c {
-		s.odd = true
-		return false
-	}
-	s.at++
-	return true
-}
-
-func (s *scanner) space() {
-	if s.at < len(s.data) && s.data[s.at] > ' ' {
-		return
-	}
-	s.spaces()
-}
-
-func (s *scanner) spaces() {
-	for s.at < len(s.data) && isSpace(s.data[s.at]) {
-		s.at++
-	}
+	*into = int32(s.data[at]-'0')*100 + int32(s.data[at+1]-'0')*10 + int32(s.data[at+2]-'0')
+	return at + 3
 }

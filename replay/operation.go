@@ -62,10 +62,22 @@ func classify(ev *ingest.Event) (Operation, NotAdmission) {
 	return op, ""
 }
 
-// ToldByOutline says whether an event is no admission request, and leaves nothing behind, by its outline alone.
-func ToldByOutline(ev *ingest.Event) bool {
-	op, because := classify(ev)
-	return op == "" && (because == OtherStage || because == NonResource || because == ReadOnly)
+// ToldByOutline says whether an event is no admission request, and leaves nothing behind, by its outline alone, and why
+// it is none. It says of these what Decode does.
+func ToldByOutline(o *ingest.Outline) (because NotAdmission, told bool) {
+	switch {
+	case string(o.Stage) != ingest.StageResponseComplete && string(o.Stage) != ingest.StagePanic:
+		return OtherStage, true
+	case len(o.Resource) == 0:
+		return NonResource, true
+	}
+	if slices.Contains(excluded[string(o.APIGroup)], string(o.Resource)) || verbOperation(string(o.Verb)) != "" {
+		return "", false
+	}
+	if len(o.APIGroup) == 0 && slices.Contains(connectSubresources[string(o.Resource)], string(o.Subresource)) {
+		return "", false
+	}
+	return ReadOnly, true
 }
 
 func operation(ev *ingest.Event) Operation {
@@ -73,14 +85,19 @@ func operation(ev *ingest.Event) Operation {
 	if ref.APIGroup == "" && slices.Contains(connectSubresources[ref.Resource], ref.Subresource) {
 		return Connect
 	}
-	switch ev.Verb {
+	op := verbOperation(ev.Verb)
+	if op == Update && code(ev) == 201 {
+		return Create // A PUT or PATCH that made the object.
+	}
+	return op
+}
+
+// verbOperation is the operation that a verb mostly stands for; empty for those that change nothing.
+func verbOperation(verb string) Operation {
+	switch verb {
 	case "create":
 		return Create
 	case "update", "patch":
-		// A PUT or PATCH that made the object is a CREATE.
-		if code(ev) == 201 {
-			return Create
-		}
 		return Update
 	case "delete", "deletecollection":
 		return Delete

@@ -97,7 +97,10 @@ func (b *openBatch) add(w *entryWork, of []verdicts, state *clusterState) {
 		}
 		s.rows.event(w.cluster, d, leftOut, of[i].records)
 	}
-	w.events, w.skips = nil, nil // All that is needed of them is in the rows.
+	for _, t := range w.told {
+		s.rows.told(w.cluster, t)
+	}
+	w.events, w.told, w.skips = nil, nil, nil // All that is needed of them is in the rows.
 }
 
 const (

@@ -68,7 +68,7 @@ func Explain(ctx context.Context, cfg ReplayConfig, auditID string) (*Explained,
 		replayer: replayer, fixed: len(cfg.Policies) > 0, policies: newTimeline(cfg.Minor, eng), notFound: NotFoundError{AuditID: auditID},
 		out: &Explained{AuditID: auditID, KubernetesVersion: fmt.Sprintf("1.%d", cfg.Minor), Requests: []Explanation{}},
 	}
-	f := &flow{cfg: cfg, source: source, replayer: replayer, result: result, each: x.look}
+	f := &flow{cfg: cfg, source: source, replayer: replayer, result: result, each: x.look, whole: true}
 	switch err := f.run(ctx); {
 	case errors.Is(err, errExplained):
 	case err != nil:

@@ -39,6 +39,8 @@ type flow struct {
 	each func(context.Context, *batch) error
 	// compare is called with each event of the period and what it came to, in the order of the log; nil is allowed.
 	compare func(*replay.Decoded, []*sink.Record)
+	// whole: all events are wanted, also those that are no more than counted.
+	whole bool
 	// store stores what the events come to; nil is allowed.
 	store *storing
 	seen  *seen
@@ -52,7 +54,9 @@ type batch struct {
 	skips      []ingest.Skip
 	// eventOf and skipOf have the ordinal of the entry of each.
 	eventOf, skipOf []int64
-	decoded         chan struct{}
+	// told are the events of which no more is needed than their outline.
+	told    []told
+	decoded chan struct{}
 }
 
 func (f *flow) workers() int {
@@ -120,24 +124,24 @@ func (f *flow) fill(ctx context.Context, b *batch) error {
 // decode decodes a batch. Several batches are decoded at a time.
 func (f *flow) decode(b *batch) {
 	defer close(b.decoded)
+	outlines := newOutlines(len(b.entries))
 	for i, entry := range b.entries {
-		events, skips := f.events(entry)
+		ordinal := b.first + int64(i)
+		var events []*ingest.Event
+		var skips []ingest.Skip
+		if f.whole {
+			events, skips = ingest.Decode(entry)
+		} else {
+			events, skips = outlines.decode(entry, ordinal)
+		}
 		for _, skip := range skips {
-			b.skips, b.skipOf = append(b.skips, skip), append(b.skipOf, b.first+int64(i))
+			b.skips, b.skipOf = append(b.skips, skip), append(b.skipOf, ordinal)
 		}
 		for _, ev := range events {
-			b.events, b.eventOf = append(b.events, replay.Decode(ev)), append(b.eventOf, b.first+int64(i))
+			b.events, b.eventOf = append(b.events, replay.Decode(ev)), append(b.eventOf, ordinal)
 		}
 	}
-	b.entries = nil
-}
-
-// events decodes an entry. Where events are not compared with anything, reads are told by their outline.
-func (f *flow) events(entry ingest.Entry) ([]*ingest.Event, []ingest.Skip) {
-	if f.compare != nil {
-		return ingest.Decode(entry)
-	}
-	return ingest.DecodeOutlines(entry, replay.ToldByOutline)
+	b.entries, b.told = nil, outlines.told
 }
 
 // sequence observes each batch and then evaluates the one before it: when a request is rebuilt, what was logged shortly
@@ -171,7 +175,7 @@ func (f *flow) count(b *batch) {
 			f.cfg.Skips(s)
 		}
 	}
-	f.result.Events += int64(len(b.events))
+	f.result.Events += int64(len(b.events) + len(b.told))
 }
 
 // evaluate rebuilds and evaluates the requests of a batch on all workers, and hands the records on in order.
@@ -217,8 +221,24 @@ func (f *flow) evaluate(ctx context.Context, b *batch) error {
 			f.store.event(b.events[i], b.eventOf[i], leftOut[i], of)
 		}
 	}
+	for _, t := range b.told {
+		f.tell(t)
+	}
 	f.progress()
 	return f.stored(ctx, b)
+}
+
+// tell counts an event that is no admission request.
+func (f *flow) tell(t told) {
+	if f.within(t.at) {
+		f.period(t.at)
+		f.result.NotAdmission[string(t.because)]++
+	} else {
+		f.result.OutOfPeriod++
+	}
+	if f.store != nil {
+		f.store.told(t)
+	}
 }
 
 // stored hands the rest of a batch to the store.

@@ -82,6 +82,17 @@ func (s *storing) event(d *replay.Decoded, ordinal int64, leftOut string, record
 	s.rows.event(s.cluster, d, leftOut, records)
 }
 
+// told stores that there was an event that is no admission request.
+func (s *storing) told(t told) {
+	if !s.new(t.ordinal) {
+		return
+	}
+	if t.at.After(s.latest) {
+		s.latest = t.at
+	}
+	s.rows.told(s.cluster, t)
+}
+
 // reach notes that all entries up to one have come to their end, and stores once there is enough.
 func (s *storing) reach(ctx context.Context, ordinal int64) error {
 	s.at.Offset = max(s.at.Offset, ordinal)

@@ -59,6 +59,12 @@ func (r *rows) bury(cluster string, letter sink.DeadLetter) {
 	r.deadLetters = append(r.deadLetters, letter)
 }
 
+// told counts an event that is no admission request.
+func (r *rows) told(cluster string, t told) {
+	r.count(cluster, sink.Ingested, "", 1)
+	r.count(cluster, sink.NotAdmission, string(t.because), 1)
+}
+
 // event counts an event and adds what it came to. leftOut is why it was not evaluated, where it was not and might have
 // been.
 func (r *rows) event(cluster string, d *replay.Decoded, leftOut string, records []*sink.Record) {

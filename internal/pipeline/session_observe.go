@@ -106,6 +106,9 @@ func (n *session) keep(p *part, w *entryWork) (bool, error) {
 		for _, d := range w.events {
 			state.observe(d, seenAt{partition: p.id, end: w.end})
 		}
+		if w.latest.After(state.newest) {
+			state.newest = w.latest
+		}
 		if !delivered {
 			p.observed = w.end
 		}

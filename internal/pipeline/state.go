@@ -32,9 +32,6 @@ func (c *clusterState) observe(d *replay.Decoded, at seenAt) {
 	if !remembered(d) || !c.seen.add(d.Event, at) {
 		c.replayer.Observe(d)
 	}
-	if d.Event.StageTimestamp.After(c.newest) {
-		c.newest = d.Event.StageTimestamp
-	}
 }
 
 // decide rebuilds the admission requests of an event and evaluates the policies on them. A panic is a defect: it costs

@@ -54,6 +54,7 @@ type entryWork struct {
 	cluster string
 	size    int64
 	events  []*replay.Decoded
+	told    []told
 	skips   []ingest.Skip
 	// latest is the latest stageTimestamp of its events; zero where it holds none.
 	latest time.Time
@@ -149,6 +150,7 @@ func (n *session) decode(q *portion) {
 		n.wake()
 	}()
 	q.entries = make([]*entryWork, len(q.chunk.Entries))
+	outlines := newOutlines(len(q.chunk.Entries))
 	for i, entry := range q.chunk.Entries {
 		w := &entryWork{portion: q, size: entrySize(entry), cluster: q.cluster(), last: i == len(q.chunk.Entries)-1}
 		if i < len(q.chunk.Ends) {
@@ -157,8 +159,14 @@ func (n *session) decode(q *portion) {
 		if q.chunk.Delivery != "" {
 			w.end = ingest.Mark{Detail: q.chunk.Delivery}
 		}
-		events, skips := ingest.DecodeOutlines(entry, replay.ToldByOutline)
-		w.skips = skips
+		before := len(outlines.told)
+		events, skips := outlines.decode(entry, 0)
+		w.skips, w.told = skips, outlines.told[before:]
+		for _, t := range w.told {
+			if t.at.After(w.latest) {
+				w.latest = t.at
+			}
+		}
 		for _, ev := range events {
 			w.events = append(w.events, replay.Decode(ev))
 			if ev.StageTimestamp.After(w.latest) {

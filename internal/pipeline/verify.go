@@ -123,7 +123,7 @@ func Verify(ctx context.Context, cfg ReplayConfig, disagreed func(Disagreement))
 	}
 	defer func() { _ = source.Close() }() // It was only read.
 	policies := newTimeline(cfg.Minor, eng)
-	f := &flow{cfg: cfg, source: source, replayer: replayer, decide: policies.evaluate, result: result}
+	f := &flow{cfg: cfg, source: source, replayer: replayer, decide: policies.evaluate, result: result, whole: true}
 	if len(cfg.Policies) > 0 {
 		f.decide = fixed(eng)
 	}
