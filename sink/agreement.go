@@ -12,7 +12,7 @@ type AgreementRun struct {
 	Log string
 	// FirstEvent and LastEvent bound the stageTimestamps of the events; neither is zero.
 	FirstEvent, LastEvent time.Time
-	// VerifiedAt is when it was stored first.
+	// VerifiedAt is when it was made last.
 	VerifiedAt time.Time
 	// KubernetesVersion is that of the apiserver that wrote the log, as given; the others are those of what decided.
 	KubernetesVersion, VapshadowVersion, ApiserverVersion, CELVersion string

@@ -29,8 +29,8 @@ type Store interface {
 	SaveCheckpoint(ctx context.Context, c Checkpoint, content io.Reader) error
 	// LoadCheckpoint returns the newest checkpoint of a name; ErrNoCheckpoint where there is none.
 	LoadCheckpoint(ctx context.Context, name string) (Checkpoint, io.ReadCloser, error)
-	// SaveAgreement stores a comparison with an apiserver's own decisions, all of it or nothing. One whose Run is stored
-	// already stays as it is. VerifiedAt is now where it is zero; the rows get Run, Cluster and LastEvent of the run.
+	// SaveAgreement stores a comparison with an apiserver's own decisions, all of it or nothing. Of one whose Run is stored
+	// already only VerifiedAt changes. That is now where it is zero; the rows get Run, Cluster and LastEvent of the run.
 	SaveAgreement(ctx context.Context, run AgreementRun, rows []Agreement) error
 	// Ping says whether the store can be written to.
 	Ping(ctx context.Context) error

@@ -44,7 +44,10 @@ Exit codes:
   vapshadow verify --cluster cluster.yaml --audit-log audit.log --kubernetes-version 1.36
 
   # With policies from files, which were bound when the log was written:
-  vapshadow verify --policies policies/ --cluster cluster/ --audit-log audit.log.gz`,
+  vapshadow verify --policies policies/ --cluster cluster/ --audit-log audit.log.gz
+
+  # Kept, for the pages, dashboards and reports:
+  vapshadow verify --cluster cluster.yaml --audit-log audit.log --store "$VAPSHADOW_STORE" --cluster-name prod`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(cmd); err != nil {
@@ -67,6 +70,9 @@ func (f *verifyFlags) addTo(cmd *cobra.Command) {
 		"those of the cluster and the log; repeatable")
 	flags.StringVar(&o.History, "history", "", "`FILE` that an earlier replay wrote with --history: what the\n"+
 		"cluster was before the log; only read")
+	flags.StringVar(&o.Store, "store", "", "`URL` of a database that gets the outcome too, without content of\n"+
+		"objects: postgres://… or sqlite:FILE; the same comparison\ncounts once")
+	flags.StringVar(&o.ClusterName, "cluster-name", "", "`NAME` of the cluster in the database, as in serve and replay")
 	flags.Var(&f.since, "since", "leave out events before this time, or this long ago")
 	flags.Var(&f.until, "until", "leave out events at this time or after it, or this long ago")
 	flags.Var(&f.minor, "kubernetes-version", fmt.Sprintf("the apiserver that wrote the log, 1.%d to 1.%d", oldestMinor, newestMinor))

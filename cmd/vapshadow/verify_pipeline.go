@@ -2,15 +2,25 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/vapshadow/vapshadow/dashboards/report"
+	"github.com/vapshadow/vapshadow/internal/config"
 	"github.com/vapshadow/vapshadow/internal/pipeline"
+	"github.com/vapshadow/vapshadow/sink"
 )
 
-// verify hands the work to internal/pipeline and keeps the first disagreements.
-func verify(ctx context.Context, o replayOptions, show int, s stdio) (*report.Agreement, error) {
+// verify hands the work to internal/pipeline, keeps the first disagreements, and stores what it came to if asked.
+func verify(ctx context.Context, o replayOptions, show int, s stdio) (_ *report.Agreement, err error) {
 	out := &report.Agreement{KubernetesVersion: fmt.Sprintf("1.%d", o.Minor)}
+	var store sink.Store
+	if o.Store != "" {
+		if store, err = openStore(ctx, o.Store, newLogger(config.Log{Level: "warn"}, s.err)); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, store.Close()) }()
+	}
 	cfg := pipeline.ReplayConfig{
 		Policies: o.Policies, Cluster: o.Cluster, AuditLog: o.AuditLog, Stdin: s.in,
 		Since: o.Since, Until: o.Until, Minor: o.Minor, Workers: o.Workers, History: o.History,
@@ -28,6 +38,11 @@ func verify(ctx context.Context, o replayOptions, show int, s stdio) (*report.Ag
 	})
 	if err != nil {
 		return nil, err
+	}
+	if store != nil {
+		if err := keep(ctx, store, o.ClusterName, out.KubernetesVersion, result); err != nil {
+			return nil, err
+		}
 	}
 	out.Events, out.Recorded, out.Unfinished = result.Events, result.Recorded, result.Unfinished
 	out.OneFailure = result.OneFailure
@@ -50,6 +65,21 @@ func verify(ctx context.Context, o replayOptions, show int, s stdio) (*report.Ag
 		out.NotGiven = append(out.NotGiven, report.NotGiven(n))
 	}
 	return out, nil
+}
+
+// keep stores the outcome. A log without events in the period proves nothing, and is not kept.
+func keep(ctx context.Context, store sink.Store, cluster, kubernetesVersion string, a *pipeline.Agreement) error {
+	if a.First.IsZero() {
+		return nil
+	}
+	v := readVersion()
+	run, rows, err := a.Rows(pipeline.Compared{
+		Cluster: cluster, KubernetesVersion: kubernetesVersion, VapshadowVersion: v.Version, ApiserverVersion: v.Apiserver, CELVersion: v.CEL,
+	})
+	if err != nil {
+		return err
+	}
+	return store.SaveAgreement(ctx, run, rows)
 }
 
 func disagreement(d pipeline.Disagreement) report.Disagreement {

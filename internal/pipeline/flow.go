@@ -37,7 +37,7 @@ type flow struct {
 	result   *Result
 	// each is called with each batch once the one after it is observed; nil stands for evaluate.
 	each func(context.Context, *batch) error
-	// compare is called with each event of the period and what it came to, in the order of the log; nil is allowed.
+	// compare is called with each event of the period, once, and what it came to, in the order of the log; nil is allowed.
 	compare func(*replay.Decoded, []*sink.Record)
 	// whole: all events are wanted, also those that are no more than counted.
 	whole bool
@@ -214,7 +214,7 @@ func (f *flow) evaluate(ctx context.Context, b *batch) error {
 				return err
 			}
 		}
-		if f.compare != nil && f.within(b.events[i].Event.StageTimestamp) {
+		if f.compare != nil && leftOut[i] == "" {
 			f.compare(b.events[i], of)
 		}
 		if f.store != nil {

@@ -29,6 +29,9 @@ type Agreement struct {
 	Unfinished int64
 	// Notes say what may explain a disagreement.
 	Notes []string
+
+	// log names the log, policies the texts that were evaluated.
+	log, policies string
 }
 
 // PairAgreement counts the decisions of one policy with one of its bindings. Binding is empty where the policy is
@@ -44,6 +47,7 @@ type PairAgreement struct {
 	NotRecorded int64
 	// Reordered are those of Failed whose messages have the same words in another order.
 	Reordered int64
+	reasons
 }
 
 // AnnotationAgreement counts the values of one audit annotation of a policy, where at least one side has it.
@@ -55,6 +59,7 @@ type AnnotationAgreement struct {
 	NotRecorded int64
 	// Reordered are those of Agreed that have the same words in another order.
 	Reordered int64
+	reasons
 }
 
 // NotGiven is a policy with a binding that the log names and nothing else does.
@@ -134,7 +139,11 @@ func Verify(ctx context.Context, cfg ReplayConfig, disagreed func(Disagreement))
 	}
 	result.Pairs = policies.last().Pairs()
 	result.Warnings = append(result.Warnings, policies.notes...)
-	return c.agreement(result), nil
+	a := c.agreement(result)
+	if a.policies = policiesName(policies.last().Texts()); len(cfg.Policies) > 0 {
+		a.policies = policiesName(eng.Texts())
+	}
+	return a, nil
 }
 
 // pairs lists the policies and bindings of every state so far, those that are no more too.

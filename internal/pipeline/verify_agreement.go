@@ -11,7 +11,7 @@ import (
 
 // agreement sums up.
 func (c *comparison) agreement(result *Result) *Agreement {
-	a := &Agreement{Result: result, OneFailure: c.minor < listsFailuresFrom, Recorded: c.recorded, UndecidedBecause: c.because, Unfinished: int64(len(c.unfinished))}
+	a := &Agreement{Result: result, OneFailure: c.minor < listsFailuresFrom, Recorded: c.recorded, UndecidedBecause: c.because, Unfinished: int64(len(c.unfinished)), log: c.log}
 	for _, p := range inOrder(c.pairs) {
 		a.Compared = append(a.Compared, *c.pairs[p])
 	}

@@ -18,7 +18,7 @@ func (c *comparison) compareValues(r *recorded, records []*sink.Record, about Di
 		policy, name, _ := strings.Cut(key, "/")
 		row := c.annotations[pairName{policy, name}]
 		if row == nil {
-			row = &AnnotationAgreement{Policy: policy, Key: name}
+			row = &AnnotationAgreement{Policy: policy, Key: name, reasons: newReasons()}
 			c.annotations[pairName{policy, name}] = row
 		}
 		d := Disagreement{Policy: policy, Annotation: name, Apiserver: SaidNoValue, Vapshadow: SaidNoValue}
@@ -41,12 +41,15 @@ func (c *comparison) compareValues(r *recorded, records []*sink.Record, about Di
 			row.NotRecorded++ // The same words in another order are cut elsewhere.
 		case unknown:
 			row.Undecided++
+			row.UndecidedBecause[because]++
 			c.because[because]++
 		case r.perhapsRetried:
 			row.Undecided++
+			row.UndecidedBecause[becausePerhapsRetried]++
 			c.because[becausePerhapsRetried]++
 		default:
 			row.Disagreed++
+			row.disagreed(d.kind(), about.AuditID)
 			c.tell(d.at(about))
 		}
 	}

@@ -34,6 +34,7 @@ type comparison struct {
 	// unfinished are the requests whose decisions a ResponseStarted event showed, by audit ID.
 	unfinished map[string]bool
 	writes     writes
+	log        string
 	recorded   int64
 	unreadable int64
 	longest    int // of the lists of failures
@@ -65,6 +66,9 @@ func (c *comparison) learn() {
 // event compares one event with its records: one, or one an object for deletecollection.
 func (c *comparison) event(ev *ingest.Event, notAdmission string, records []*sink.Record) {
 	c.learn()
+	if c.log == "" {
+		c.log = logName(ev)
+	}
 	r := readRecorded(ev, func(name string) bool { return c.knownPolicies[name] })
 	switch {
 	case ev.Stage == ingest.StageResponseStarted && r.any():
@@ -204,7 +208,7 @@ func (c *comparison) withoutRecord(about Disagreement, given []pairName, notAdmi
 func (c *comparison) count(j judgement, about Disagreement) {
 	row := c.pairs[j.pair]
 	if row == nil {
-		row = &PairAgreement{Policy: j.pair.policy, Binding: j.pair.binding}
+		row = &PairAgreement{Policy: j.pair.policy, Binding: j.pair.binding, reasons: newReasons()}
 		c.pairs[j.pair] = row
 	}
 	switch j.outcome {
@@ -215,8 +219,10 @@ func (c *comparison) count(j judgement, about Disagreement) {
 		row.Reordered += one(j.reordered)
 	case differ:
 		row.Disagreed++
+		row.disagreed(j.differences[0].kind(), about.AuditID)
 	case undecided:
 		row.Undecided++
+		row.UndecidedBecause[j.because]++
 		c.because[j.because]++
 	case notRecorded:
 		row.NotRecorded++

@@ -52,7 +52,7 @@ COMMENT ON COLUMN vapshadow.v_agreement_runs.run IS 'A digest of what was compar
 COMMENT ON COLUMN vapshadow.v_agreement_runs.log IS 'A digest of the first event of the log: a log that has grown keeps it.';
 COMMENT ON COLUMN vapshadow.v_agreement_runs.first_event IS 'The earliest time of an event that was compared.';
 COMMENT ON COLUMN vapshadow.v_agreement_runs.last_event IS 'The latest time of an event that was compared.';
-COMMENT ON COLUMN vapshadow.v_agreement_runs.verified_at IS 'When the comparison was stored first.';
+COMMENT ON COLUMN vapshadow.v_agreement_runs.verified_at IS 'When the comparison was made last.';
 COMMENT ON COLUMN vapshadow.v_agreement_runs.kubernetes_version IS 'The apiserver that wrote the log, as it was given.';
 COMMENT ON COLUMN vapshadow.v_agreement_runs.difference IS 'Anything but 0 means that an event was lost or counted twice.';
 COMMENT ON COLUMN vapshadow.v_agreement_runs.recorded IS 'The events that hold a decision of the apiserver.';
@@ -84,7 +84,8 @@ BEGIN
     EXECUTE format('GRANT SELECT, INSERT ON vapshadow.failures, vapshadow.annotations, vapshadow.policies TO %I', role);
     EXECUTE format('GRANT SELECT, INSERT, UPDATE ON vapshadow.rollups, vapshadow.ledger, vapshadow.positions TO %I', role);
     EXECUTE format('GRANT SELECT, INSERT, DELETE ON vapshadow.deliveries, vapshadow.dead_letters, vapshadow.checkpoints,
-        vapshadow.checkpoint_chunks, vapshadow.agreement_runs, vapshadow.agreement TO %I', role);
+        vapshadow.checkpoint_chunks, vapshadow.agreement TO %I', role);
+    EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON vapshadow.agreement_runs TO %I', role);
     EXECUTE format('GRANT EXECUTE ON FUNCTION vapshadow.ensure_days(date[]), vapshadow.days_before(date),
         vapshadow.drop_day(date, text), vapshadow.drop_outliers(date) TO %I', role);
 END

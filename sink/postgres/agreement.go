@@ -19,19 +19,10 @@ func (s *Store) SaveAgreement(ctx context.Context, run sink.AgreementRun, rows [
 		return err
 	}
 	err = s.retry(ctx, func(tx pgx.Tx) error {
-		var first pgx.Batch
-		insert(&first, table.AgreementRuns, p.Run, keep)
-		results := tx.SendBatch(ctx, &first)
-		done, err := results.Exec()
-		if closeErr := results.Close(); err == nil {
-			err = closeErr
-		}
-		if err != nil || done.RowsAffected() == 0 {
-			return err // It is there already, with its rows.
-		}
-		var rest pgx.Batch
-		insert(&rest, table.Agreements, p.Rows, keep)
-		return tx.SendBatch(ctx, &rest).Close()
+		var out pgx.Batch
+		insert(&out, table.AgreementRuns, p.Run, "DO UPDATE SET verified_at = greatest(t.verified_at, excluded.verified_at)")
+		insert(&out, table.Agreements, p.Rows, keep)
+		return tx.SendBatch(ctx, &out).Close()
 	})
 	if err != nil {
 		return fmt.Errorf("storing an agreement: %w", err)

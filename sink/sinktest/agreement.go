@@ -78,6 +78,9 @@ func agreementIsStoredOnce(t *testing.T, open Open) {
 		}
 		return stores[i%2].SaveAgreement(t.Context(), again, rows[:1])
 	})
+	early := run
+	early.VerifiedAt = noon // It was made later too, which is what counts.
+	save(t, stores[0], early, rows)
 	got := all(t, stores[0].AgreementRuns(t.Context(), sink.Filter{}))
 	if len(got) != 1 || time.Since(got[0].VerifiedAt) > time.Hour {
 		t.Fatalf("runs: %v, want one of now", got)
@@ -118,6 +121,9 @@ func latestAgreement(t *testing.T, open Open) {
 		{"other policy", "prod", "a", "q", sink.Agreed, 1, 1},
 		{"without it", "prod", "a", "q", sink.NotGiven, 5, 5},
 		{"never given", "prod", "a", "r", sink.NotGiven, 5, 5},
+		{"made again", "prod", "c", "p", sink.Agreed, 1, 1},
+		{"in between", "prod", "c", "p", sink.Agreed, 1, 2},
+		{"made again", "prod", "c", "p", sink.Agreed, 1, 3},
 	} {
 		run, _ := Agreement(r.run, noon.Add(r.end*time.Minute))
 		run.Cluster, run.Log, run.VerifiedAt = r.cluster, r.log, noon.Add(r.verified*time.Hour)
@@ -129,12 +135,12 @@ func latestAgreement(t *testing.T, open Open) {
 			latest = append(latest, row.Run)
 		}
 	}
-	if diff := cmp.Diff([]string{"other log", "other policy", "other cluster", "newer", "never given"}, latest); diff != "" {
+	if diff := cmp.Diff([]string{"made again", "other log", "other policy", "other cluster", "newer", "never given"}, latest); diff != "" {
 		t.Errorf("the runs that count (- expected, + found):\n%s", diff)
 	}
 	sum, err := sink.SumAgreement(t.Context(), s, sink.Filter{Cluster: "prod", Policy: "p"})
-	if err != nil || sum.Logs != 2 || sum.Decisions.Agreed != 2 || len(sum.Pairs) != 1 {
-		t.Errorf("2 logs of the policy come to %+v, %v", sum, err)
+	if err != nil || sum.Logs != 3 || sum.Decisions.Agreed != 3 || len(sum.Pairs) != 1 {
+		t.Errorf("3 logs of the policy come to %+v, %v", sum, err)
 	}
 }
 

@@ -18,12 +18,7 @@ func (s *Store) SaveAgreement(ctx context.Context, run sink.AgreementRun, rows [
 		return err
 	}
 	err = s.write(ctx, func(conn *sql.Conn) error {
-		var there bool
-		err := conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM agreement_runs WHERE row_key = ?)`, p.Run[0].Key[:]).Scan(&there)
-		if err != nil || there {
-			return err
-		}
-		if err := insert(ctx, conn, table.AgreementRuns, p.Run, keep); err != nil {
+		if err := insert(ctx, conn, table.AgreementRuns, p.Run, "DO UPDATE SET verified_at = max(verified_at, excluded.verified_at)"); err != nil {
 			return err
 		}
 		return insert(ctx, conn, table.Agreements, p.Rows, keep)
