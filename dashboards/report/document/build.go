@@ -34,6 +34,9 @@ func Build(ctx context.Context, r sink.Reader, o Options) (*Document, error) {
 	if d.Population, err = population(ctx, r, o.Filter.Cluster); err != nil {
 		return nil, err
 	}
+	if d.Agreement, err = agreementIn(ctx, r, o.Filter); err != nil {
+		return nil, err
+	}
 	failing, err := gather(ctx, r, o.Filter)
 	if err != nil {
 		return nil, err

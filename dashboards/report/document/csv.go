@@ -20,7 +20,7 @@ var columns = []string{
 func writeCSV(w io.Writer, d *Document) error {
 	out := csv.NewWriter(w)
 	_ = out.Write(columns) // errors are kept until Flush
-	for _, note := range append([]string{d.versions(), d.Digest, d.period(), d.population(), d.criteria()}, d.gaps()...) {
+	for _, note := range append([]string{d.versions(), d.Digest, d.period(), d.population(), d.criteria()}, append(d.gaps(), d.Agreement.lines()...)...) {
 		_ = out.Write(row(map[string]any{"record": "report", "first": d.First, "last": d.Last, "note": note}))
 	}
 	for i := range d.Bindings {

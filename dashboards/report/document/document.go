@@ -25,6 +25,8 @@ type Document struct {
 	Last       time.Time  `json:"last,omitzero"`
 	Population Population `json:"population"`
 	Verdicts   Verdicts   `json:"verdicts"`
+	// Agreement says whether the verdicts were held against an apiserver's own.
+	Agreement Agreement `json:"agreement"`
 	// Bindings holds each binding of each policy, the worst first.
 	Bindings []Binding `json:"bindings"`
 	// Digest is the SHA-256 of this document as JSON with an empty digest.

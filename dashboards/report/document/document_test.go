@@ -97,6 +97,24 @@ func store(t *testing.T, b *sink.Batch) sink.Database {
 	return s
 }
 
+// verified is a store whose log was compared with the apiserver's own decisions.
+func verified(t *testing.T, b *sink.Batch) sink.Database {
+	t.Helper()
+	s := store(t, b)
+	run := sink.AgreementRun{Run: "r", Log: "l", FirstEvent: day, LastEvent: day.Add(time.Hour), VerifiedAt: day}
+	rows := []sink.Agreement{
+		{Policy: "breaks", Binding: "breaks-b", Outcome: sink.Agreed, Reason: sink.BothFail, Count: 3},
+		{Policy: "breaks", Binding: "breaks-b", Outcome: sink.Agreed, Reason: sink.BothPass, Count: 5},
+		{Policy: "breaks", Binding: "breaks-b", Outcome: sink.Undecided, Reason: "NoHistory", Count: 2},
+		{Policy: "breaks", Binding: "breaks-b", Outcome: sink.Disagreed, Reason: "OtherMessage", Count: 1, AuditIDs: []string{"id-1"}},
+		{Policy: hostile, Annotation: hostile, Outcome: sink.Disagreed, Reason: hostile, Count: 1, AuditIDs: []string{hostile}},
+	}
+	if err := s.SaveAgreement(t.Context(), run, rows); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func build(t *testing.T, r sink.Reader, f sink.Filter) *document.Document {
 	t.Helper()
 	d, err := document.Build(t.Context(), r, document.Options{
@@ -125,7 +143,7 @@ func TestGolden(t *testing.T) {
 	slices.Reverse(other.Rollups)
 	slices.Reverse(other.Ledger)
 	slices.Reverse(other.Policies)
-	d, again := build(t, store(t, one), sink.Filter{}), build(t, store(t, other), sink.Filter{})
+	d, again := build(t, verified(t, one), sink.Filter{}), build(t, verified(t, other), sink.Filter{})
 	for _, format := range document.Formats {
 		got := write(t, format, d)
 		file := filepath.Join("testdata", "sample."+format)
@@ -190,7 +208,7 @@ func TestSchema(t *testing.T) {
 		}
 		return validate.NewSchemaValidator(schema, nil, "", strfmt.Default).Validate(v).AsError()
 	}
-	s := store(t, sample())
+	s := verified(t, sample())
 	for name, f := range map[string]sink.Filter{"all": {}, "a period": {Since: day, Until: day.AddDate(0, 0, 1)}, "nothing": {Cluster: "none"}} {
 		if err := check(write(t, "json", build(t, s, f))); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -17,7 +17,7 @@ import (
 
 // TestHTMLHoldsNoMarkupOfALog: nothing but the template's own elements.
 func TestHTMLHoldsNoMarkupOfALog(t *testing.T) {
-	page := write(t, "html", build(t, store(t, sample()), sink.Filter{}))
+	page := write(t, "html", build(t, verified(t, sample()), sink.Filter{}))
 	if strings.Contains(page, "<script") || strings.Contains(page, "\u202e") {
 		t.Error("the page holds a script, or turns its writing round")
 	}
@@ -36,7 +36,7 @@ func TestHTMLHoldsNoMarkupOfALog(t *testing.T) {
 }
 
 func TestCSVHoldsNoFormula(t *testing.T) {
-	text := write(t, "csv", build(t, store(t, sample()), sink.Filter{}))
+	text := write(t, "csv", build(t, verified(t, sample()), sink.Filter{}))
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestCSVHoldsNoFormula(t *testing.T) {
 }
 
 func TestXMLKeepsHostileTextsAsText(t *testing.T) {
-	text := write(t, "junit", build(t, store(t, sample()), sink.Filter{}))
+	text := write(t, "junit", build(t, verified(t, sample()), sink.Filter{}))
 	var suites struct {
 		Tests    int `xml:"tests,attr"`
 		Failures int `xml:"failures,attr"`
@@ -98,7 +98,7 @@ func TestXMLKeepsHostileTextsAsText(t *testing.T) {
 }
 
 func TestMarkdownHoldsNoMarkupOfALog(t *testing.T) {
-	text := write(t, "markdown", build(t, store(t, sample()), sink.Filter{}))
+	text := write(t, "markdown", build(t, verified(t, sample()), sink.Filter{}))
 	code := regexp.MustCompile("(?s)```+yaml\n.*?\n```+|``[^\n]*?``|`[^`\n]*`")
 	rest := code.ReplaceAllString(text, "")
 	for _, markup := range []string{"<script", "@team", "\u202e", "</td>"} {
@@ -150,7 +150,7 @@ type reportShape struct {
 }
 
 func TestReportsAreOfTheirCRDs(t *testing.T) {
-	d := build(t, store(t, sample()), sink.Filter{})
+	d := build(t, verified(t, sample()), sink.Filter{})
 	for _, test := range []struct {
 		format, apiVersion, namespaced, cluster string
 		source                                  bool

@@ -24,11 +24,12 @@ var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 type view struct {
 	*Document
 	Period, PopulationText, Criteria, VersionText string
-	Gaps                                          []string
+	Gaps, Agreed                                  []string
 }
 
 func writeHTML(w io.Writer, d *Document) error {
 	return pageTemplate.Execute(w, view{
 		Document: d, Period: d.period(), PopulationText: d.population(), Criteria: d.criteria(), VersionText: d.versions(), Gaps: d.gaps(),
+		Agreed: d.Agreement.lines(),
 	})
 }

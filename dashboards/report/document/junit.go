@@ -59,6 +59,7 @@ func writeJUnit(w io.Writer, d *Document) error {
 			{"versions", d.versions()}, {"digest", d.Digest}, {"period", d.period()}, {"population", d.population()}, {"criteria", d.criteria()},
 		},
 	}
+	suite.Properties = append(suite.Properties, junitProperty{"agreement", strings.Join(d.Agreement.lines(), "; ")})
 	for _, gap := range d.gaps() {
 		suite.Properties = append(suite.Properties, junitProperty{"gap", gap})
 	}

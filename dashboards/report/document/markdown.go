@@ -22,6 +22,7 @@ func writeMarkdown(w io.Writer, d *Document) error {
 	for _, gap := range d.gaps() {
 		p("- %s", text(gap))
 	}
+	p("- %s", text(strings.Join(d.Agreement.lines(), "; ")))
 	p("\n| policy / binding | verdict | days | matched | decided | would fail | workloads | failing now | system actors |")
 	p("|---|---|--:|--:|--:|--:|--:|--:|--:|")
 	for i := range d.Bindings {

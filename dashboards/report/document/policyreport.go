@@ -128,6 +128,7 @@ func (d *Document) object(kinds reportKinds, namespace string, results []reportR
 			Annotations: map[string]string{
 				"vapshadow/digest": d.Digest, "vapshadow/versions": d.versions(), "vapshadow/period": d.period(),
 				"vapshadow/population": d.population(), "vapshadow/criteria": d.criteria(), "vapshadow/gaps": strings.Join(d.gaps(), "; "),
+				"vapshadow/agreement": strings.Join(d.Agreement.lines(), "; "),
 			},
 		},
 	}

@@ -3,6 +3,7 @@ package document
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -12,6 +13,11 @@ func writeTable(w io.Writer, d *Document) error {
 	}
 	for _, gap := range d.gaps() {
 		if _, err := fmt.Fprintf(w, "  %s\n", gap); err != nil {
+			return err
+		}
+	}
+	for i, line := range d.Agreement.lines() {
+		if _, err := fmt.Fprintf(w, "%s%s\n", strings.Repeat("  ", min(i, 1)), line); err != nil {
 			return err
 		}
 	}
