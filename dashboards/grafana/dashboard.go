@@ -33,7 +33,7 @@ type Row struct {
 
 // All are the dashboards of vapshadow.
 func All() []Dashboard {
-	return []Dashboard{overview(), policy(), namespace(), pipeline()}
+	return []Dashboard{overview(), policy(), namespace(), agreement(), pipeline()}
 }
 
 // tag is on all dashboards, which link to each other by it.

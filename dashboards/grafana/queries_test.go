@@ -47,6 +47,7 @@ func TestQueriesOnAMillionRollups(t *testing.T) {
 		}
 	}
 	t.Run("choices are obeyed", func(t *testing.T) { checkTotals(t, s) })
+	t.Run("a log that was compared twice counts once", func(t *testing.T) { checkCompared(t, s) })
 }
 
 // answer is what came back: the kind of each column by name, and the rows.
@@ -218,6 +219,36 @@ func checkTotals(t *testing.T, s seeded) {
 		have, err := s.ask(t, p.Targets[0].RawSQL, d, c).rows[0][0].(pgtype.Numeric).Int64Value()
 		if err != nil || have.Int64 != want || want == 0 {
 			t.Errorf("%v: the panel counts %d, the table has %d (%v)", c, have.Int64, want, err)
+		}
+	}
+}
+
+// checkCompared: of two runs on each of 90 logs, one counts.
+func checkCompared(t *testing.T, s seeded) {
+	t.Helper()
+	all := dashboards(t)
+	d := all[slices.IndexFunc(all, func(d dashboard) bool { return d.UID == "vapshadow-agreement" })]
+	for title, test := range map[string]struct {
+		c    choice
+		want int64
+	}{
+		"Logs":               {nil, 90},
+		"Decisions compared": {nil, 90 * 20 * 35},
+		"Disagreements":      {choice{"policy": {"policy-4"}, "cluster": {"prod"}}, 30},
+		"Both fail":          {choice{"binding": {"(none)"}, "cluster": {"(unnamed)"}}, 30 * 4},
+		"Not comparable":     {choice{"policy": {"policy-4"}}, 90 * 9},
+	} {
+		p := d.Panels[slices.IndexFunc(d.Panels, func(p panel) bool { return p.Title == title })]
+		got := s.ask(t, p.Targets[0].RawSQL, d, test.c).rows[0][0]
+		if n, ok := got.(pgtype.Numeric); ok {
+			whole, err := n.Int64Value()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = whole.Int64
+		}
+		if got != test.want {
+			t.Errorf("%s of %v: %v, want %d", title, test.c, got, test.want)
 		}
 	}
 }

@@ -164,4 +164,44 @@ func commit(t *testing.T, url string, to time.Time) {
 	if err := store.Commit(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
+	compare(t, store, to)
+}
+
+// compare stores comparisons: of a log an hour, of three clusters, 20 policies and all outcomes, each made twice.
+func compare(t *testing.T, store sink.Store, to time.Time) {
+	t.Helper()
+	for i := range 90 {
+		run := sink.AgreementRun{
+			Cluster: []string{"prod", "staging", ""}[i%3], Log: fmt.Sprint("log-", i), FirstEvent: to.Add(-time.Duration(i+1) * time.Hour),
+			LastEvent: to.Add(-time.Duration(i) * time.Hour), KubernetesVersion: "1.37", VapshadowVersion: "v1", ApiserverVersion: "v0.37.1", CELVersion: "v0.28.0",
+			Ingested: 100, Evaluated: 100, Recorded: 40,
+		}
+		var rows []sink.Agreement
+		for n := range 20 {
+			row := sink.Agreement{Policy: fmt.Sprintf("policy-%d", n), Binding: fmt.Sprintf("binding-%d", n)}
+			if n == 3 {
+				row.Binding = ""
+			}
+			for _, of := range []struct {
+				outcome, reason string
+				count           int64
+				auditIDs        []string
+			}{
+				{sink.Agreed, sink.BothFail, 3, nil}, {sink.Agreed, sink.BothPass, 30, nil}, {sink.Agreed, sink.Reordered, 1, nil},
+				{sink.Disagreed, "OtherMessage", 1, []string{"audit-1", "audit-2"}}, {sink.Undecided, "NoHistory", 4, nil},
+				{sink.NotRecorded, "", 5, nil}, {sink.NotGiven, "", 6, nil},
+			} {
+				row.Outcome, row.Reason, row.Count, row.AuditIDs = of.outcome, of.reason, of.count, of.auditIDs
+				rows = append(rows, row)
+			}
+			row = sink.Agreement{Policy: row.Policy, Annotation: "key", Outcome: sink.Disagreed, Reason: "OtherValue", Count: 2, AuditIDs: []string{"audit-3"}}
+			rows = append(rows, row)
+		}
+		for _, run.Run = range []string{fmt.Sprint("first-", i), fmt.Sprint("again-", i)} {
+			run.VerifiedAt = run.LastEvent
+			if err := store.SaveAgreement(t.Context(), run, rows); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 }

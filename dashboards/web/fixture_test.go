@@ -32,6 +32,7 @@ var recorded = sync.OnceValues(func() (string, error) {
 	for _, args := range [][]string{
 		{"go", "build", "-o", binary, "./cmd/vapshadow"},
 		{binary, "replay", "--policies", "examples/policies", "--cluster", "examples/cluster", "--audit-log", "examples/audit.log.gz", "--store", url},
+		{binary, "verify", "--policies", "examples/policies", "--cluster", "examples/cluster", "--audit-log", "examples/audit.log.gz", "--store", url},
 	} {
 		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Dir = root
@@ -135,7 +136,33 @@ func fortnight(t testing.TB) sink.Database {
 		}
 		commit(t, db, b)
 	}
+	compare(t, from, db)
 	return db
+}
+
+// compare takes over the comparison of the recording, and adds one of a day before in which the two sides differed.
+func compare(t testing.TB, from, db sink.Database) {
+	t.Helper()
+	runs, rows := agreements(t, from)
+	for _, run := range runs {
+		fatal(t, db.SaveAgreement(t.Context(), run, rows))
+		run.Run, run.Log, run.FirstEvent, run.LastEvent = "before", "before", run.FirstEvent.Add(-24*time.Hour), run.LastEvent.Add(-24*time.Hour)
+		differs := sink.Agreement{Policy: "op-nsobj", Binding: "op-nsobj-b", Outcome: sink.Disagreed, Reason: "OtherMessage", Count: 2, AuditIDs: []string{"5a1e0c1c-0000-4000-8000-000000000001", "5a1e0c1c-0000-4000-8000-000000000002"}}
+		fatal(t, db.SaveAgreement(t.Context(), run, append(rows, differs)))
+	}
+}
+
+func agreements(t testing.TB, db sink.Database) (runs []sink.AgreementRun, rows []sink.Agreement) {
+	t.Helper()
+	for row, err := range db.AgreementRuns(t.Context(), sink.Filter{}) {
+		fatal(t, err)
+		runs = append(runs, row)
+	}
+	for row, err := range db.Agreement(t.Context(), sink.Filter{}) {
+		fatal(t, err)
+		rows = append(rows, row)
+	}
+	return runs, rows
 }
 
 func rows(t testing.TB, db sink.Database) (failures []sink.Failure, rollups []sink.Rollup, texts []sink.PolicyText, annotations []sink.Annotation) {

@@ -56,5 +56,19 @@ func hostile(t testing.TB) sink.Database {
 			sink.PolicyText{Cluster: s, Kind: "ValidatingAdmissionPolicyBinding", Name: s, Hash: s, Text: s})
 	}
 	commit(t, db, b)
+	for i, s := range hostileTexts {
+		end := at.Add(time.Duration(i) * time.Hour)
+		run := sink.AgreementRun{
+			Run: fmt.Sprint(i), Cluster: s, Log: s, FirstEvent: at, LastEvent: end, KubernetesVersion: s, VapshadowVersion: s,
+			ApiserverVersion: s, CELVersion: s, Ingested: 123_456_789_012, Recorded: 1,
+		}
+		row := sink.Agreement{Policy: s, Binding: s, Reason: s, Count: 1_000_000_000_000, AuditIDs: []string{s, "x", s}}
+		var rows []sink.Agreement
+		for _, row.Outcome = range []string{sink.Agreed, sink.Disagreed, sink.Undecided, sink.NotRecorded, sink.NotGiven, s} {
+			rows = append(rows, row)
+		}
+		row.Annotation, row.Outcome = s, sink.Disagreed
+		fatal(t, db.SaveAgreement(t.Context(), run, append(rows, row)))
+	}
 	return db
 }

@@ -47,7 +47,11 @@ func overview(ctx context.Context, s *server, q query) (view, error) {
 	if b.Unknowns, err = unknownsTable(ctx, s.Reader, &q, q.filter()); err != nil {
 		return v, err
 	}
-	b.Trust, err = trustIn(ctx, s.Reader)
+	if b.Trust, err = trustIn(ctx, s.Reader); err != nil {
+		return v, err
+	}
+	agrees, err := agreementIn(ctx, s.Reader, &q, q.filter())
+	b.Trust = append(b.Trust, agrees)
 	v.Body = b
 	return v, err
 }

@@ -39,14 +39,16 @@ var sites = []site{
 		"overview": "/", "policy": "/policy?policy=op-param-cluster", "policy-ready": "/policy?policy=op-connect-exec",
 		"policy-changed": "/policy?policy=op-nsobj", "namespaces": "/namespaces", "namespace": "/namespace?namespace=staging-a",
 		"workload": "/workload?kind=Deployment&name=pre-deployment-9-36&namespace=test-1", "unknowns": "/unknowns", "sources": "/sources",
-		"search": "/search?result=stopped", "decision": "/decision?audit=", "period": "/?from=2026-11-10&to=2026-11-12T12:00",
+		"agreement": "/agreement", "agreement-policy": "/agreement?policy=op-nsobj", "search": "/search?result=stopped", "decision": "/decision?audit=", "period": "/?from=2026-11-10&to=2026-11-12T12:00",
 		"missing": "/nowhere",
 	}},
 	{"empty", empty, map[string]string{
 		"overview": "/", "namespaces": "/namespaces", "unknowns": "/unknowns", "sources": "/sources", "search": "/search", "decision": "/decision?audit=none",
+		"agreement": "/agreement",
 	}},
 	{"hostile", hostile, map[string]string{
 		"overview": "/?period=all", "namespaces": "/namespaces", "unknowns": "/unknowns", "sources": "/sources", "search": "/search",
+		"agreement": "/agreement?period=all",
 	}},
 }
 

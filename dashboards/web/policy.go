@@ -16,6 +16,7 @@ type policyView struct {
 	System                                 []string
 	Changes                                table
 	Unknowns, Attributes                   table
+	Trust                                  []trust
 	Expressions                            table
 	Texts                                  []textView
 	Requests                               string
@@ -73,6 +74,11 @@ func policy(ctx context.Context, s *server, q query) (view, error) {
 			return v, err
 		}
 	}
+	agrees, err := agreementIn(ctx, s.Reader, &q, f)
+	if err != nil {
+		return v, err
+	}
+	b.Trust = []trust{agrees}
 	b.Trend, err = trend(ctx, s.Reader, f, "Requests that this policy would have stopped, or of which it is not known")
 	v.Body = b
 	return v, err

@@ -87,6 +87,7 @@ func New(c Config) (http.Handler, error) {
 		"namespace":  {"namespaces", namespace},
 		"workload":   {"namespaces", workload},
 		"unknowns":   {"unknowns", unknowns},
+		"agreement":  {"agreement", agreement},
 		"sources":    {"sources", sources},
 		"search":     {"search", search},
 		"decision":   {"search", decision},
