@@ -100,7 +100,7 @@ func eventField(s *scanner, key, at int) int {
 	case keyImpersonatedUser:
 		return s.user(at, &l.impersonated)
 	case keySourceIPs:
-		return s.whole(at, &l.sourceIPs, (*scanner).strings)
+		return s.again(at, &l.sourceIPs, &s.recent.sources, (*scanner).strings)
 	case keyUserAgent:
 		return s.string(at, &l.userAgent)
 	case keyObjectRef:
@@ -116,7 +116,7 @@ func eventField(s *scanner, key, at int) int {
 	case keyStageTimestamp:
 		return s.time(at, &l.staged)
 	case keyAnnotations:
-		return s.whole(at, &l.annotations, (*scanner).texts)
+		return s.again(at, &l.annotations, &s.recent.annotations, (*scanner).texts)
 	case keyAuthenticationMetadata:
 		return s.ignored(at, 0)
 	}
@@ -130,9 +130,9 @@ func userField(s *scanner, key, at int) int {
 	case 1:
 		return s.string(at, &u.uid)
 	case 2:
-		return s.whole(at, &u.groups, (*scanner).strings)
+		return s.again(at, &u.groups, &s.recent.groups, (*scanner).strings)
 	default:
-		return s.whole(at, &u.extra, (*scanner).lists)
+		return s.again(at, &u.extra, &s.recent.extra, (*scanner).lists)
 	}
 }
 

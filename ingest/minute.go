@@ -17,21 +17,26 @@ func (m *minute) parse(text []byte) (t time.Time, ok bool) {
 	if string(text[:n]) != string(m.text[:]) && !m.set(text[:n]) {
 		return time.Time{}, false
 	}
-	seconds, rest := text[n:n+2], text[n+2:len(text)-1]
-	if digits(seconds) != 2 || seconds[0] > '5' || len(rest) == 1 || len(rest) > 10 || len(rest) > 0 && rest[0] != '.' {
+	tens, ones, rest := text[n]-'0', text[n+1]-'0', text[n+2:len(text)-1]
+	if tens > 5 || ones > 9 || len(rest) == 1 || len(rest) > 10 || len(rest) > 0 && rest[0] != '.' {
 		return time.Time{}, false
 	}
-	since := time.Duration(seconds[0]-'0')*10*time.Second + time.Duration(seconds[1]-'0')*time.Second
-	unit := time.Second
-	for _, c := range rest[min(1, len(rest)):] {
-		if c < '0' || c > '9' {
-			return time.Time{}, false
+	nanos := (int64(tens)*10 + int64(ones)) * 1e9
+	if len(rest) > 0 {
+		fraction := int64(0)
+		for _, c := range rest[1:] {
+			if c -= '0'; c > 9 {
+				return time.Time{}, false
+			}
+			fraction = fraction*10 + int64(c)
 		}
-		unit /= 10
-		since += time.Duration(c-'0') * unit
+		nanos += fraction * units[len(rest)-1]
 	}
-	return m.begin.Add(since), true
+	return m.begin.Add(time.Duration(nanos)), true
 }
+
+// units are the nanoseconds of the last digit of a fraction, by how many digits it has.
+var units = [...]int64{1e9, 1e8, 1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 10, 1}
 
 // set changes the minute.
 func (m *minute) set(text []byte) bool {

@@ -123,9 +123,11 @@ func (r *Reader) line() (Entry, bool) {
 	}
 }
 
+// entry is what is left of the line, n bytes.
 func (r *Reader) entry(n int) Entry {
-	at := r.text.at
-	return Entry{Data: r.text.take(n), At: at}
+	e := Entry{Data: trimSpace(r.text.buf[:n:n]), At: r.text.at}
+	r.text.passOnLine(n)
+	return e
 }
 
 func (r *Reader) takeApart() (Entry, bool) {

@@ -144,6 +144,26 @@ func TestScanOdd(t *testing.T) {
 	}
 }
 
+// TestScanTime: a time is read as the strict decoder reads it, whatever was read before it.
+func TestScanTime(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		fast bool
+	}{
+		{"2026-01-02T03:04:05Z", true}, {"2026-01-02T03:04:59.000001Z", true}, {"2026-01-02T03:04:00.1Z", true}, {"2026-01-02T03:04:00.123456789Z", true},
+		{"2026-01-02T03:04:60Z", false}, {"2026-01-02T03:04:5Z", false}, {"2026-01-02T03:04:05.Z", false}, {"2026-01-02T03:04:05,1Z", false},
+		{"2026-01-02T03:04:05.1234567890Z", false}, {"2026-01-02T03:04:05.1x", false}, {"2026-01-02T03:04:0/Z", false}, {"2026-01-02T03:04:05.:Z", false},
+		{"2026-01-02T24:00:00Z", false}, {"2026-02-29T00:00:00Z", false}, {"2028-02-29T00:00:00Z", true}, {"2026-1-02T00:00:00Z", false},
+		{"2026-01-02T03:04:05+00:00", false}, {"2026-01-02t03:04:05z", false}, {"0001-01-01T00:00:00Z", true}, {"9999-12-31T23:59:59.999999999Z", true},
+		{"2026-01-02T03:04:06Z", true}, {"", false},
+	} {
+		data := fmt.Appendf(nil, `{"auditID":"a","stage":"Panic","requestReceivedTimestamp":"2026-01-02T03:04:07.5Z","stageTimestamp":%q}`, c.text)
+		if fast := sameAsStrict(t, data); fast != c.fast {
+			t.Errorf("%s: read fast is %v", c.text, fast)
+		}
+	}
+}
+
 // TestPassValue holds the fast reader of bodies to encoding/json.
 func TestPassValue(t *testing.T) {
 	for _, text := range []string{

@@ -20,6 +20,8 @@ type scanner struct {
 	guessed bool
 	guess   struct{ event, user, ref, status [20]uint8 }
 	minute  minute
+	// recent are the sourceIPs, the groups, the extra and the annotations.
+	recent struct{ sources, groups, extra, annotations recent }
 }
 
 // scan goes through a text. What it says of a text that is odd does not count.
@@ -170,6 +172,22 @@ func (s *scanner) user(at int, who *userLayout) int {
 func (s *scanner) objectRef(at int) int { return s.known(at, &refKeys, &s.guess.ref, refField) }
 
 func (s *scanner) status(at int) int { return s.known(at, &statusKeys, &s.guess.status, statusField) }
+
+// again reads an array or an object that is mostly one of a few.
+func (s *scanner) again(at int, into *span, known *recent, value func(s *scanner, at int) int) int {
+	at = s.space(at)
+	n := known.length(s.data[at:])
+	if n == 0 {
+		end := value(s, at)
+		if end == odd {
+			return odd
+		}
+		n = end - at
+		known.add(s.data[at:end])
+	}
+	*into = span{from: int32(at), to: int32(at + n)}
+	return at + n
+}
 
 // body passes over a body, whatever is in it.
 func (s *scanner) body(at int) int {

@@ -73,6 +73,11 @@ func (t *text) take(n int) []byte {
 // pass moves on by n bytes.
 func (t *text) pass(n int) {
 	t.at.Line += int64(bytes.Count(t.buf[:n], []byte{'\n'}))
+	t.passOnLine(n)
+}
+
+// passOnLine moves on by n bytes whose line ends are counted.
+func (t *text) passOnLine(n int) {
 	t.at.Offset += int64(n)
 	t.buf = t.buf[n:]
 }
@@ -82,9 +87,12 @@ func (t *text) passSpace() bool {
 	for {
 		n := 0
 		for n < len(t.buf) && isSpace(t.buf[n]) {
+			if t.buf[n] == '\n' {
+				t.at.Line++
+			}
 			n++
 		}
-		t.pass(n)
+		t.passOnLine(n)
 		if len(t.buf) > 0 {
 			return true
 		}
@@ -97,7 +105,15 @@ func (t *text) passSpace() bool {
 // isSpace knows JSON's white space.
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
-func trimSpace(data []byte) []byte { return bytes.Trim(data, " \n\r\t") }
+func trimSpace(data []byte) []byte {
+	for len(data) > 0 && isSpace(data[0]) {
+		data = data[1:]
+	}
+	for len(data) > 0 && isSpace(data[len(data)-1]) {
+		data = data[:len(data)-1]
+	}
+	return data
+}
 
 // lineReader reads a text up to the end of its line, and the line end with it.
 type lineReader struct {

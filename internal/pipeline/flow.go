@@ -110,6 +110,7 @@ func (f *flow) read(ctx context.Context, batches chan<- *batch) error {
 }
 
 func (f *flow) fill(ctx context.Context, b *batch) error {
+	b.entries = make([]ingest.Entry, 0, batchEntries)
 	for size := 0; len(b.entries) < batchEntries && size < batchBytes; {
 		entry, err := f.source.Next(ctx)
 		if err != nil {
