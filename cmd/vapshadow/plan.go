@@ -39,6 +39,7 @@ namespaces holds for those all the same. All else is left as it is, with the rea
 			if err != nil {
 				return err
 			}
+			plan.Note(o.Exceptions, o.Filter)
 			versions := fmt.Sprintf("vapshadow %s with k8s.io/apiserver %s and cel-go %s", o.Versions.Vapshadow, o.Versions.Apiserver, o.Versions.CEL)
 			if err := plan.Write(s.out, versions, period(o.Filter.Since, o.Filter.Until)); err != nil {
 				return fmt.Errorf("writing the plan: %w", err)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vapshadow/vapshadow/dashboards/report/document"
+	"github.com/vapshadow/vapshadow/dashboards/report/exception"
 	"github.com/vapshadow/vapshadow/sink"
 	"github.com/vapshadow/vapshadow/sink/connect"
 )
@@ -20,6 +21,7 @@ type evidenceFlags struct {
 	from, to, now            moment
 	days                     int
 	coverage                 float64
+	exceptions               string
 }
 
 func (f *evidenceFlags) addTo(cmd *cobra.Command) {
@@ -34,6 +36,8 @@ func (f *evidenceFlags) addTo(cmd *cobra.Command) {
 	flags.Var(&f.to, "to", "leave out what happened in this minute or after it, or this long ago")
 	flags.Var(&f.now, "now", "what fails in the 24 hours before this time is failing now\n(default the end of the data)")
 	flags.IntVar(&f.days, "days", 7, "the days that have to be observed for a policy to be ready")
+	flags.StringVar(&f.exceptions, "exceptions", "", "`FILE` of failures that were accepted, by whom and until when;\n"+
+		"they are told beside the failures, and change no verdict")
 	flags.Float64Var(&f.coverage, "coverage", 99, "the percentage that has to be decided for a policy to be ready")
 }
 
@@ -52,7 +56,12 @@ func (f *evidenceFlags) options(cmd *cobra.Command) (document.Options, error) {
 	case !o.Filter.Since.IsZero() && !o.Filter.Until.IsZero() && !o.Filter.Since.Before(o.Filter.Until):
 		return o, wrongUsage(cmd, "--from %s is not before --to %s: nothing can be between them", &f.from, &f.to)
 	}
-	return o, nil
+	if f.exceptions == "" {
+		return o, nil
+	}
+	var err error
+	o.Exceptions, err = exception.Load(f.exceptions)
+	return o, err
 }
 
 // criteria are those of flags, where 0 asks for nothing.
@@ -84,6 +93,9 @@ and decided, what would have failed, whose it is, and what is still lacking.
 The same data gives the same bytes: nothing in the report says when it was made.`,
 		Example: `  vapshadow report --store sqlite:vapshadow.db
   vapshadow report --store "$VAPSHADOW_STORE" --from 14d -o html > readiness.html
+
+  # For an auditor: what was accepted, by whom, until when; and what has expired.
+  vapshadow report --store "$VAPSHADOW_STORE" --to 2027-01-01T00:00:00Z --exceptions exceptions.yaml -o html > audit.html
 
   # As objects of a cluster, for the tools that show those:
   vapshadow report --store "$VAPSHADOW_STORE" --cluster prod -o openreports | kubectl apply -f -`,

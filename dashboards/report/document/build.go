@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/vapshadow/vapshadow/dashboards/report/exception"
 	"github.com/vapshadow/vapshadow/sink"
 )
 
@@ -15,6 +16,8 @@ type Options struct {
 	Filter   sink.Filter
 	Criteria sink.Criteria
 	Versions Versions
+	// Exceptions are failures that were accepted; nil where nobody asks for them, which is not the same as an empty list.
+	Exceptions exception.List
 }
 
 // Build reads a store.
@@ -50,9 +53,20 @@ func Build(ctx context.Context, r sink.Reader, o Options) (*Document, error) {
 		failing[pairOf(ready.Cluster, ready.Policy, ready.Binding)].addTo(&b)
 		b.PolicyText = texts.find(ready.Cluster, "ValidatingAdmissionPolicy", ready.Policy, ready.PolicyHash)
 		b.BindingText = texts.find(ready.Cluster, "ValidatingAdmissionPolicyBinding", ready.Binding, ready.BindingHash)
+		b.LeavesOut = leftOut(b.PolicyText, b.BindingText)
 		d.add(b)
 	}
 	slices.SortFunc(d.Bindings, worseFirst)
+	if o.Exceptions != nil {
+		x := &except{list: o.Exceptions, asOf: d.asOf(), workloads: make([]int64, len(o.Exceptions))}
+		for i := range d.Bindings {
+			x.addTo(&d.Bindings[i])
+		}
+		d.Exceptions = d.exceptions(x)
+	}
+	for i := range d.Bindings {
+		d.Bindings[i].cut()
+	}
 	return d, d.seal()
 }
 

@@ -29,6 +29,8 @@ type Document struct {
 	Agreement Agreement `json:"agreement"`
 	// Bindings holds each binding of each policy, the worst first.
 	Bindings []Binding `json:"bindings"`
+	// Exceptions are those that were given; nil where none were asked for.
+	Exceptions *Exceptions `json:"exceptions,omitempty"`
 	// Digest is the SHA-256 of this document as JSON with an empty digest.
 	Digest string `json:"digest"`
 }
@@ -87,6 +89,10 @@ type Binding struct {
 	// PolicyText and BindingText are the objects as JSON, as they were evaluated last.
 	PolicyText  string `json:"policyText,omitempty"`
 	BindingText string `json:"bindingText,omitempty"`
+	// LeavesOut is what the two leave out by themselves.
+	LeavesOut []LeftOut `json:"leavesOut,omitempty"`
+	// Exceptions counts the failing workloads by their exceptions; nil where none were asked for.
+	Exceptions *Excepted `json:"exceptions,omitempty"`
 }
 
 // Workload is a workload that would fail.
@@ -102,6 +108,8 @@ type Workload struct {
 	Message string `json:"message"`
 	// AuditIDs are the first of the requests, to be looked up in the log.
 	AuditIDs []string `json:"auditIDs"`
+	// Exception is what was accepted of it; nil for nothing. It changes no verdict.
+	Exception *Accepted `json:"exception,omitempty"`
 }
 
 // Message is a message that the apiserver would have given.

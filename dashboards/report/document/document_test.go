@@ -19,6 +19,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 
 	"github.com/vapshadow/vapshadow/dashboards/report/document"
+	"github.com/vapshadow/vapshadow/dashboards/report/exception"
 	"github.com/vapshadow/vapshadow/sink"
 	"github.com/vapshadow/vapshadow/sink/sqlite"
 )
@@ -77,7 +78,26 @@ func sample() *sink.Batch {
 			sink.PolicyText{Kind: "ValidatingAdmissionPolicyBinding", Name: name + "-b", Hash: "h2", Text: `{"spec":{"policyName":"` + name + `","validationActions":["Audit"]}}`},
 		)
 	}
+	for i := range b.Policies {
+		switch p := &b.Policies[i]; p.Name {
+		case "breaks":
+			p.Text = strings.Replace(p.Text, `{"validations"`, `{"matchConstraints":{"excludeResourceRules":[{"apiGroups":["","apps"],"apiVersions":["v1"],"operations":["DELETE"],
+				"resources":["*"]}]},"matchConditions":[{"name":"no-nodes","expression":"!('system:nodes' in request.userInfo.groups) && '</pre><script>' != '@team'"}],"validations"`, 1)
+		case "breaks-b":
+			p.Text = strings.Replace(p.Text, `{"policyName"`, `{"matchResources":{"namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name",
+				"operator":"NotIn","values":["kube-system"]}]},"objectSelector":{"matchLabels":{"tier":"web","app":"shop"}}},"policyName"`, 1)
+		}
+	}
 	return b
+}
+
+// accepted are exceptions in force, expired, hostile, for nothing, and of another policy.
+func accepted() exception.List {
+	return exception.List{
+		{Policy: "breaks", Namespace: "shop", Kind: "Deployment", Name: "web", Reason: "waits for version 3", ApprovedBy: "jane", Until: day.AddDate(0, 1, 0).Truncate(24 * time.Hour), Line: 2},
+		{Policy: "breaks", Binding: "breaks-b", Namespace: hostile, Reason: hostile, ApprovedBy: hostile, Until: day.AddDate(0, 0, 2).Truncate(24 * time.Hour), Line: 3},
+		{Policy: "breaks", Namespace: "gone", Reason: "r", ApprovedBy: "joe", Until: day.AddDate(1, 0, 0).Truncate(24 * time.Hour), Line: 4},
+	}
 }
 
 func store(t *testing.T, b *sink.Batch) sink.Database {
@@ -117,8 +137,13 @@ func verified(t *testing.T, b *sink.Batch) sink.Database {
 
 func build(t *testing.T, r sink.Reader, f sink.Filter) *document.Document {
 	t.Helper()
+	return buildWith(t, r, f, nil)
+}
+
+func buildWith(t *testing.T, r sink.Reader, f sink.Filter, exceptions exception.List) *document.Document {
+	t.Helper()
 	d, err := document.Build(t.Context(), r, document.Options{
-		Filter: f, Versions: document.Versions{Vapshadow: "v1.2.3", Apiserver: "v0.37.2", CEL: "v0.29.2"},
+		Filter: f, Exceptions: exceptions, Versions: document.Versions{Vapshadow: "v1.2.3", Apiserver: "v0.37.2", CEL: "v0.29.2"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +168,7 @@ func TestGolden(t *testing.T) {
 	slices.Reverse(other.Rollups)
 	slices.Reverse(other.Ledger)
 	slices.Reverse(other.Policies)
-	d, again := build(t, verified(t, one), sink.Filter{}), build(t, verified(t, other), sink.Filter{})
+	d, again := buildWith(t, verified(t, one), sink.Filter{}, accepted()), buildWith(t, verified(t, other), sink.Filter{}, accepted())
 	for _, format := range document.Formats {
 		got := write(t, format, d)
 		file := filepath.Join("testdata", "sample."+format)
@@ -213,10 +238,14 @@ func TestSchema(t *testing.T) {
 		if err := check(write(t, "json", build(t, s, f))); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+		if err := check(write(t, "json", buildWith(t, s, f, accepted()))); err != nil {
+			t.Errorf("%s, with exceptions: %v", name, err)
+		}
 	}
-	good := write(t, "json", build(t, s, sink.Filter{}))
+	good := write(t, "json", buildWith(t, s, sink.Filter{}, accepted()))
 	for _, bad := range [][2]string{
 		{`"digest"`, `"checksum"`}, {`"WouldBreak"`, `"WouldHurt"`}, {`"evaluated": 10`, `"evaluated": "10"`}, {`"sentence"`, `"phrase"`},
+		{`"approvedBy"`, `"author"`}, {`"by": "policy"`, `"by": "somebody"`}, {`"until": "2026`, `"until": "26`}, {`"kind": "OtherMessage"`, `"kind": ""`},
 	} {
 		if check(strings.Replace(good, bad[0], bad[1], 1)) == nil {
 			t.Errorf("the schema takes %s for %s", bad[1], bad[0])

@@ -112,7 +112,7 @@ func (t *tallies) addTo(b *Binding) {
 			Result: of.message.result, Message: of.message.message, AuditIDs: of.auditIDs,
 		})
 	}
-	b.Failing = first(maxFailing, b.Failing, func(x, y Workload) int {
+	slices.SortFunc(b.Failing, func(x, y Workload) int {
 		return cmp.Or(-cmp.Compare(x.Requests, y.Requests), cmp.Compare(x.Namespace, y.Namespace),
 			cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Name, y.Name))
 	})
@@ -124,6 +124,9 @@ func (t *tallies) addTo(b *Binding) {
 	})
 	b.TopNamespaces, b.TopUsers = counts(t.namespaces), counts(t.users)
 }
+
+// cut keeps the first of the failing workloads.
+func (b *Binding) cut() { b.Failing = slices.Clip(b.Failing[:min(maxFailing, len(b.Failing))]) }
 
 func counts(of map[string]*tally) (out []Count) {
 	for name, t := range of {

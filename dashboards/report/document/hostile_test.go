@@ -17,7 +17,7 @@ import (
 
 // TestHTMLHoldsNoMarkupOfALog: nothing but the template's own elements.
 func TestHTMLHoldsNoMarkupOfALog(t *testing.T) {
-	page := write(t, "html", build(t, verified(t, sample()), sink.Filter{}))
+	page := write(t, "html", buildWith(t, verified(t, sample()), sink.Filter{}, accepted()))
 	if strings.Contains(page, "<script") || strings.Contains(page, "\u202e") {
 		t.Error("the page holds a script, or turns its writing round")
 	}
@@ -36,7 +36,7 @@ func TestHTMLHoldsNoMarkupOfALog(t *testing.T) {
 }
 
 func TestCSVHoldsNoFormula(t *testing.T) {
-	text := write(t, "csv", build(t, verified(t, sample()), sink.Filter{}))
+	text := write(t, "csv", buildWith(t, verified(t, sample()), sink.Filter{}, accepted()))
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestCSVHoldsNoFormula(t *testing.T) {
 }
 
 func TestXMLKeepsHostileTextsAsText(t *testing.T) {
-	text := write(t, "junit", build(t, verified(t, sample()), sink.Filter{}))
+	text := write(t, "junit", buildWith(t, verified(t, sample()), sink.Filter{}, accepted()))
 	var suites struct {
 		Tests    int `xml:"tests,attr"`
 		Failures int `xml:"failures,attr"`
@@ -98,7 +98,7 @@ func TestXMLKeepsHostileTextsAsText(t *testing.T) {
 }
 
 func TestMarkdownHoldsNoMarkupOfALog(t *testing.T) {
-	text := write(t, "markdown", build(t, verified(t, sample()), sink.Filter{}))
+	text := write(t, "markdown", buildWith(t, verified(t, sample()), sink.Filter{}, accepted()))
 	code := regexp.MustCompile("(?s)```+yaml\n.*?\n```+|``[^\n]*?``|`[^`\n]*`")
 	rest := code.ReplaceAllString(text, "")
 	for _, markup := range []string{"<script", "@team", "\u202e", "</td>"} {
@@ -108,7 +108,7 @@ func TestMarkdownHoldsNoMarkupOfALog(t *testing.T) {
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		if strings.HasPrefix(line, "| ``=") || strings.HasPrefix(line, "| `shop: Deployment") {
-			if cells := len(regexp.MustCompile(`[^\\]\|`).FindAllString(line, -1)); cells != 5 {
+			if cells := len(regexp.MustCompile(`[^\\]\|`).FindAllString(line, -1)); cells != 6 {
 				t.Errorf("the row has %d cells: %s", cells, line)
 			}
 		}
@@ -150,7 +150,7 @@ type reportShape struct {
 }
 
 func TestReportsAreOfTheirCRDs(t *testing.T) {
-	d := build(t, verified(t, sample()), sink.Filter{})
+	d := buildWith(t, verified(t, sample()), sink.Filter{}, accepted())
 	for _, test := range []struct {
 		format, apiVersion, namespaced, cluster string
 		source                                  bool

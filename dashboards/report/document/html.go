@@ -17,7 +17,11 @@ var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 	"scope":    func(b Binding) string { return b.scope() },
 	"workload": func(w Workload) string { return w.scope() },
 	"unknown":  func(b Binding) []string { return b.unknown() },
-	"hidden":   func(b Binding) bool { return b.SystemActors > int64(len(b.SystemActorNames)) },
+	"accepted": func(a *Accepted) string { return a.words() }, "excepted": func(n *Excepted) string { return n.words() },
+	"left": func(l LeftOut) string { return l.line() },
+	"of":   func(e GivenException) string { return e.policy() }, "where": func(e GivenException) string { return e.where() },
+	"state": func(e GivenException) string { return e.state() }, "summary": func(x *Exceptions) string { return sentenceCase(x.sentence()) },
+	"hidden": func(b Binding) bool { return b.SystemActors > int64(len(b.SystemActorNames)) },
 }).Parse(page))
 
 // view gives the page the phrases that the other forms have too.

@@ -60,6 +60,9 @@ func writeJUnit(w io.Writer, d *Document) error {
 		},
 	}
 	suite.Properties = append(suite.Properties, junitProperty{"agreement", strings.Join(d.Agreement.lines(), "; ")})
+	for _, line := range d.Exceptions.lines() {
+		suite.Properties = append(suite.Properties, junitProperty{"exception", line})
+	}
 	for _, gap := range d.gaps() {
 		suite.Properties = append(suite.Properties, junitProperty{"gap", gap})
 	}
@@ -105,12 +108,21 @@ func (b *Binding) junit() junitCase {
 	for _, l := range b.Failing[:min(mostShown, len(b.Failing))] {
 		lines = append(lines, fmt.Sprintf("%s: requests %d, last %s: %s (audit IDs %s)", l.scope(), l.Requests, moment(l.Last),
 			plain(l.Message), plain(strings.Join(l.AuditIDs, " "))))
+		if l.Exception != nil {
+			lines[len(lines)-1] += "; " + l.Exception.words()
+		}
 	}
 	result.Text = strings.Join(lines, "\n")
 	evidence := append([]string{
 		fmt.Sprintf("%d matched in %.1f days, %s decided (%d exact, %d presumed, %d otherwise)", b.Matched, b.Days, b.Coverage, b.DecidedExact,
 			b.DecidedPresumed, b.DecidedOtherwise),
 	}, b.unknown()...)
+	if words := b.Exceptions.words(); words != "" {
+		evidence = append(evidence, words)
+	}
+	for i := range b.LeavesOut {
+		evidence = append(evidence, b.LeavesOut[i].line())
+	}
 	c.Out = strings.Join(append(evidence, "policy hash "+plain(b.PolicyHash), asYAML(b.PolicyText), "binding hash "+plain(b.BindingHash),
 		asYAML(b.BindingText)), "\n")
 	return c

@@ -30,6 +30,9 @@ func writeMarkdown(w io.Writer, d *Document) error {
 		p("| %s | %s | %.1f | %d | %s | %d | %d | %d | %d |", code(b.scope()), text(b.Sentence), b.Days, b.Matched, b.Coverage,
 			b.WouldFail, b.Workloads, b.FailingNow, b.SystemActors)
 	}
+	if d.Exceptions != nil {
+		d.Exceptions.markdown(p)
+	}
 	for i := range d.Bindings {
 		d.Bindings[i].markdown(p)
 	}
@@ -46,13 +49,27 @@ func (b *Binding) markdown(p func(string, ...any)) {
 		p("- %s", text(u))
 	}
 	if len(b.Failing) > 0 {
-		p("\n| workload | requests | last | message | audit IDs |\n|---|--:|---|---|---|")
+		more, line := "", ""
+		if b.Exceptions != nil {
+			p("\n%s.", sentenceCase(b.Exceptions.words()))
+			more, line = " exception |", "---|"
+		}
+		p("\n| workload | requests | last | message | audit IDs |%s\n|---|--:|---|---|---|%s", more, line)
 		for _, l := range b.Failing[:min(mostShown, len(b.Failing))] {
-			p("| %s | %d | %s | %s | %s |", code(l.scope()), l.Requests, moment(l.Last), code(l.Message), code(strings.Join(l.AuditIDs, " ")))
+			if b.Exceptions != nil {
+				more = " " + text(l.Exception.words()) + " |"
+			}
+			p("| %s | %d | %s | %s | %s |%s", code(l.scope()), l.Requests, moment(l.Last), code(l.Message), code(strings.Join(l.AuditIDs, " ")), more)
 		}
 		if n := b.Workloads - int64(min(mostShown, len(b.Failing))); n > 0 {
 			p("\n%d more workloads.", n)
 		}
+	}
+	if len(b.LeavesOut) > 0 {
+		p("\nLeft out by themselves:\n")
+	}
+	for i := range b.LeavesOut {
+		p("- %s", text(b.LeavesOut[i].line()))
 	}
 	for _, t := range [][2]string{{"policy", b.PolicyText}, {"binding", b.BindingText}} {
 		if t[1] != "" {
@@ -62,6 +79,18 @@ func (b *Binding) markdown(p func(string, ...any)) {
 		}
 	}
 	p("\n</details>")
+}
+
+func (x *Exceptions) markdown(p func(string, ...any)) {
+	p("\n%s.", text(sentenceCase(x.sentence())))
+	if len(x.List) == 0 {
+		return
+	}
+	p("\n| exception of | for | until | approved by | state | reason |\n|---|---|---|---|---|---|")
+	for i := range x.List {
+		e := &x.List[i]
+		p("| %s | %s | %s | %s | %s | %s |", code(e.policy()), code(e.where()), e.Until, text(e.ApprovedBy), text(e.state()), text(e.Reason))
+	}
 }
 
 // text escapes what Markdown would read as anything but text. A mention of a team stays without effect.

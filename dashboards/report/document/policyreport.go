@@ -132,6 +132,9 @@ func (d *Document) object(kinds reportKinds, namespace string, results []reportR
 			},
 		},
 	}
+	if d.Exceptions != nil {
+		o.Metadata.Annotations["vapshadow/exceptions"] = strings.Join(d.Exceptions.lines(), "; ")
+	}
 	if namespace != "" {
 		o.Kind = kinds.namespaced
 	}
@@ -168,6 +171,16 @@ func (b *Binding) result() reportResult {
 			"policyText": b.PolicyText, "bindingText": b.BindingText,
 		},
 	}
+	var left []string
+	for i := range b.LeavesOut {
+		left = append(left, b.LeavesOut[i].line())
+	}
+	if len(left) > 0 {
+		r.Properties["leavesOut"] = strings.Join(left, "; ")
+	}
+	if words := b.Exceptions.words(); words != "" {
+		r.Properties["exceptions"] = words
+	}
 	switch {
 	case b.Verdict == sink.Misconfigured || b.SystemActors > 0:
 		r.Severity = "high"
@@ -184,6 +197,9 @@ func (b *Binding) workloadResult(l *Workload) reportResult {
 		Properties: map[string]string{
 			"requests": fmt.Sprint(l.Requests), "auditIDs": strings.Join(l.AuditIDs, " "), "policyHash": b.PolicyHash, "bindingHash": b.BindingHash,
 		},
+	}
+	if l.Exception != nil {
+		r.Properties["exception"] = l.Exception.words()
 	}
 	if l.Result == "Error" {
 		r.Result = "error"

@@ -31,6 +31,37 @@ func writeTable(w io.Writer, d *Document) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	if err := d.writeTableExceptions(w); err != nil {
+		return err
+	}
 	_, err := fmt.Fprintf(w, "\n%s\n%s\n", d.versions(), d.Digest)
 	return err
+}
+
+// writeTableExceptions writes what the policies leave out, and what people have accepted, below the bindings.
+func (d *Document) writeTableExceptions(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	head := "\nPOLICY / BINDING\tLEFT OUT\n"
+	for i := range d.Bindings {
+		b := &d.Bindings[i]
+		for j := range b.LeavesOut {
+			_, _ = fmt.Fprintf(t, "%s%s\t%s\n", head, b.scope(), b.LeavesOut[j].line())
+			head = ""
+		}
+	}
+	if err := t.Flush(); err != nil || d.Exceptions == nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(w, "\n%s\n", sentenceCase(d.Exceptions.sentence())); err != nil {
+		return err
+	}
+	if len(d.Exceptions.List) == 0 {
+		return nil
+	}
+	_, _ = fmt.Fprintln(t, "\nEXCEPTION OF\tFOR\tUNTIL\tAPPROVED BY\tSTATE\tREASON")
+	for i := range d.Exceptions.List {
+		e := &d.Exceptions.List[i]
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", e.policy(), e.where(), e.Until, plain(e.ApprovedBy), e.state(), plain(e.Reason))
+	}
+	return t.Flush()
 }

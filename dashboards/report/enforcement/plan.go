@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/vapshadow/vapshadow/dashboards/report/exception"
 	"github.com/vapshadow/vapshadow/sink"
 )
 
@@ -16,6 +18,9 @@ type Plan struct {
 	Cluster  string
 	Criteria sink.Criteria
 	Steps    []Step
+
+	exceptions exception.List
+	asOf       time.Time
 }
 
 // Step is what can be done with a binding.

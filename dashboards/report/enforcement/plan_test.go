@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/vapshadow/vapshadow/dashboards/report/enforcement"
+	"github.com/vapshadow/vapshadow/dashboards/report/exception"
 	"github.com/vapshadow/vapshadow/sink"
 	"github.com/vapshadow/vapshadow/sink/sqlite"
 )
@@ -205,5 +206,44 @@ func TestPlanIsOfOneCluster(t *testing.T) {
 	r.Rollups[0].Cluster = "other"
 	if _, err := enforcement.Make(t.Context(), r.store(t), sink.Filter{}, sink.Criteria{}); err == nil || !strings.Contains(err.Error(), "--cluster") {
 		t.Errorf("a plan of two clusters: %v", err)
+	}
+}
+
+// TestExceptions: a plan tells of exceptions, and is the same with them.
+func TestExceptions(t *testing.T) {
+	r := record(simple).count("a", "Pass", 9).count("c", "Fail", 1)
+	until := func(y int) time.Time { return time.Date(y, 1, 31, 0, 0, 0, 0, time.UTC) }
+	list := exception.List{
+		{Policy: "p", Namespace: "c", Kind: "Pod", Name: "web", Reason: "waits\nfor: version 3", ApprovedBy: "jane", Until: until(2027)},
+		{Policy: "p", Binding: "b", Namespace: "a", Reason: "r", ApprovedBy: "joe", Until: until(2025)},
+		{Policy: "p", Binding: "other", Namespace: "c", Reason: "r", ApprovedBy: "joe", Until: until(2027)},
+	}
+	plan := r.plan(t, sink.Criteria{})
+	before := written(t, plan)
+	plan.Note(list, sink.Filter{})
+	after := written(t, plan)
+	for _, want := range []string{
+		`c: Pod web is excepted until 2027-01-31 by jane: waits\nfor: version 3`, "#     the namespace is not enforced all the same: the apiserver knows no exceptions",
+		"#   policy p, all of namespace a: its exception expired after 2025-01-31 by joe: r", "#     nothing that it is about was seen to fail, and the binding denies there",
+		"# An exception is about no binding of this plan: policy p, all of namespace c is excepted until 2027-01-31 by joe: r",
+	} {
+		if !strings.Contains(after, want) {
+			t.Errorf("the plan does not say %q:\n%s", want, after)
+		}
+	}
+	bare := func(text string) string {
+		return strings.Join(slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.HasPrefix(line, "#") }), "\n")
+	}
+	if bare(before) != bare(after) || before == after {
+		t.Errorf("exceptions change the plan:\n%s", after)
+	}
+	plan.Note(list, sink.Filter{Until: until(2029)})
+	if !strings.Contains(written(t, plan), "Pod web: its exception expired after 2027-01-31") {
+		t.Error("an exception does not expire with the end of the period")
+	}
+	ready := record(simple).count("a", "Pass", 9).plan(t, sink.Criteria{})
+	ready.Note(list[1:2], sink.Filter{})
+	if !strings.Contains(written(t, ready), "nothing that it is about was seen to fail") {
+		t.Error("an exception for nothing is not told")
 	}
 }

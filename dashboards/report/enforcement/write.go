@@ -25,8 +25,9 @@ func (p *Plan) Write(w io.Writer, versions, period string) error {
 		comment(&out, "The cluster is %s.", p.Cluster)
 	}
 	comment(&out, "A namespace in which nothing matched keeps the actions that there are now, wherever a binding is split.")
+	p.writeForeign(&out)
 	for i := range p.Steps {
-		if err := p.Steps[i].write(&out); err != nil {
+		if err := p.write(&out, &p.Steps[i]); err != nil {
 			return err
 		}
 	}
@@ -34,10 +35,11 @@ func (p *Plan) Write(w io.Writer, versions, period string) error {
 	return err
 }
 
-func (s *Step) write(out *bytes.Buffer) error {
+func (p *Plan) write(out *bytes.Buffer, s *Step) error {
 	out.WriteString("---\n")
 	comment(out, "policy %s, binding %s: %s", s.Policy, s.Binding, s.Why)
 	comment(out, "  %s", evidence(s.Readiness))
+	p.writeExceptions(out, s)
 	if s.Deny == nil {
 		comment(out, "  left as it is")
 		return nil

@@ -99,7 +99,7 @@ func TestMistakes(t *testing.T) {
 		})
 	}
 	for _, text := range []string{"exceptions: []\n", "exceptions:\n"} {
-		if list, err := exception.Parse("f", []byte(text)); err != nil || len(list) != 0 {
+		if list, err := exception.Parse("f", []byte(text)); err != nil || list == nil || len(list) != 0 {
 			t.Errorf("a list that has become empty: %v, %v", list, err)
 		}
 	}

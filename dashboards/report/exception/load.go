@@ -24,9 +24,9 @@ func Load(file string) (List, error) {
 	return Parse(file, data)
 }
 
-// Parse reads exceptions; name is how errors call the file.
+// Parse reads exceptions; name is how errors call the file. A list without entries is empty, not nil.
 func Parse(name string, data []byte) (List, error) {
-	p := &parser{name: name, places: map[Exception]int{}}
+	p := &parser{name: name, places: map[Exception]int{}, list: List{}}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document yaml.Node
 	switch err := decoder.Decode(&document); {
