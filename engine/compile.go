@@ -32,6 +32,9 @@ type compiled struct {
 	failClosed  bool
 	// read are the inputs that any of the expressions names.
 	read inputSet
+	// fails and errs are what tells repeated failures and errors: fails has an entry a validation.
+	fails []sameness
+	errs  sameness
 	// recallable is what results are remembered by; nil where they are not.
 	recallable *recallable
 }
@@ -89,6 +92,7 @@ func (c *compiled) compile(envs *environments, m *memory) error {
 	err = c.compileMessages(envs, hasParams)
 	c.findInputs()
 	c.findPlaces(m)
+	c.findSameness(m)
 	return err
 }
 

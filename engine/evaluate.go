@@ -20,7 +20,10 @@ func (e *Engine) decide(req *replay.Request, t *trace) Decision {
 	if req.Object.Other != nil {
 		other := *req
 		other.Object.Content, other.Object.Other = req.Object.Other, nil
-		out = agreed(out, e.evaluations(&other, nil), replay.NumberForm)
+		alternative := e.evaluations(&other, nil)
+		claimNoRepeats(out)
+		claimNoRepeats(alternative)
+		out = agreed(out, alternative, replay.NumberForm)
 	}
 	return Decision{Evaluations: out, Annotations: annotations(out)}
 }

@@ -125,6 +125,7 @@ type ExplainedVerdict struct {
 	Ignored         bool          `json:"ignored,omitempty"`
 	Unknown         []string      `json:"unknown,omitempty"`
 	Because         replay.Reason `json:"because,omitempty"`
+	Repeats         bool          `json:"repeats,omitempty"`
 }
 
 // Explain evaluates what Evaluate does, and tells how.

@@ -66,6 +66,7 @@ func (s *scope) evaluate(c *compiled, b *compiledBinding, as target, params *rep
 		}
 		keys.keep()
 	}
+	r.tellRepeats(b)
 	r.weigh()
 	r.out.settle()
 	return r.out

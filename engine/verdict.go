@@ -33,6 +33,9 @@ type Verdict struct {
 	// Unknown are the attributes that an Unknown hangs on, Because why the first of them is not known.
 	Unknown []string
 	Because replay.Reason
+	// Repeats: the object failed so before the update, which left what the failure hangs on as it was. It is false where
+	// that is not known.
+	Repeats bool
 }
 
 // Params names the object that a binding's paramRef found.

@@ -98,4 +98,6 @@ type Verdict struct {
 	Ignored         bool     `json:"ignored,omitempty"` // failurePolicy Ignore let the error through
 	Unknown         []string `json:"unknown,omitempty"`
 	Because         string   `json:"because,omitempty"`
+	// Repeats: the object failed so before the update, which left what the failure hangs on as it was.
+	Repeats bool `json:"repeats,omitempty"`
 }

@@ -52,7 +52,7 @@ func evaluation(e *engine.Evaluation) sink.Evaluation {
 	for _, v := range e.Verdicts {
 		out.Verdicts = append(out.Verdicts, sink.Verdict{
 			ExpressionIndex: v.ExpressionIndex, Result: string(v.Result), Message: v.Message, Reason: v.Reason,
-			Ignored: v.Ignored, Unknown: v.Unknown, Because: string(v.Because),
+			Ignored: v.Ignored, Unknown: v.Unknown, Because: string(v.Because), Repeats: v.Repeats,
 		})
 	}
 	return out
