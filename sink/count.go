@@ -22,6 +22,8 @@ type Grouping struct {
 	// Every is the width of the spans of time that are counted apart, in whole seconds; 0 for none. Groups come by their
 	// span first then.
 	Every time.Duration
+	// New asks for Group.New too.
+	New bool
 	// Limit is how many groups are read at most; 0 for all.
 	Limit int
 }
@@ -36,6 +38,8 @@ type Group struct {
 	Count int64
 	// Requests are the admission requests among the rows; 0 for Rollups.
 	Requests int64
+	// New are those of Requests that do not only repeat; 0 where Grouping.New does not ask for it.
+	New int64
 	// Sample is the least audit ID; empty for Rollups.
 	Sample string
 	// First and Last are the earliest and the latest time.

@@ -29,7 +29,7 @@ type Filter struct {
 	Source, Partition string
 	Cluster           string
 	Policy, Binding   string
-	Namespace         string
+	Namespace, Team   string
 	AuditID           string
 	// Name is the object's.
 	Name, Username      string
@@ -41,6 +41,8 @@ type Filter struct {
 	// Stopping narrows failures to those that have the request rejected, were the binding set to [Deny]: no Unknown, and
 	// no error that failurePolicy Ignore lets through.
 	Stopping bool
+	// New narrows failures to those that do not repeat.
+	New bool
 	// Since and Until are the earliest stageTimestamp (or minute) to be read, and the first one not to be.
 	Since, Until time.Time
 	// Limit is how many rows are read at most; 0 for all.

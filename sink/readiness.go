@@ -17,6 +17,8 @@ type Readiness struct {
 	Binding string `json:"binding"`
 	// Namespace is empty unless the readiness is that of a namespace; there, that of the objects in none.
 	Namespace string `json:"namespace,omitempty"`
+	// Team is the one that Namespace belonged to last; empty where none is known.
+	Team string `json:"team,omitempty"`
 
 	Verdict ReadinessVerdict `json:"verdict"`
 	// Lacking says what evidence is missing; only where the verdict is NotEnoughEvidence.
@@ -53,11 +55,17 @@ type Readiness struct {
 	// of them that are in no namespace.
 	WouldFail     int64 `json:"wouldFail"`
 	ClusterScoped int64 `json:"clusterScoped"`
+	// Repeats are those of WouldFail that only repeat: the object failed before the update in each of the ways that it
+	// fails now.
+	Repeats int64 `json:"repeats"`
 	// Workloads, Namespaces and Users are whose requests WouldFail are. A workload is the owner of the object, or the
 	// object itself where it has none.
 	Workloads  int64 `json:"workloads"`
 	Namespaces int64 `json:"namespaces"`
 	Users      int64 `json:"users"`
+	// NewWorkloads are those of Workloads with a failure that does not repeat: what was written for them was bad. The
+	// others were bad before the period, and have been left as they are.
+	NewWorkloads int64 `json:"newWorkloads"`
 	// FailingNow are the workloads that failed in the last 24 hours before Now, Healed all others of Workloads. It is not
 	// known of a healed workload that it would pass, only that it has not failed since.
 	FailingNow int64 `json:"failingNow"`

@@ -132,6 +132,10 @@ type Failure struct {
 	// Effect is what the apiserver would have done with the binding as it is.
 	Effect       string
 	BlocksAnyway bool
+	// Team is the team that the namespace belongs to, by the label that is configured for it; empty where none is known.
+	Team string
+	// Repeats: the object failed so before the update, which left what the failure hangs on as it was.
+	Repeats bool
 }
 
 // Annotation is an audit annotation that the apiserver would have written.
@@ -154,7 +158,9 @@ type Rollup struct {
 	Result, Evidence, Because string
 	Effect                    string
 	BlocksAnyway              bool
-	Count                     int64
+	// Team is that of Failure.
+	Team  string
+	Count int64
 }
 
 // Outcomes of what is ingested. For each partition and all time:

@@ -8,6 +8,7 @@ func policy() Dashboard {
 		Variables:   scope(),
 		Rows: []Row{
 			{Height: 9, Panels: []Panel{results(), failuresByHash()}},
+			{Height: 9, Panels: []Panel{newAndRepeated()}},
 			{Height: 8, Panels: []Panel{beforeAndAfter()}},
 			{Height: 9, Panels: []Panel{expressions(), who()}},
 			{Height: 9, Panels: []Panel{where(), workloads()}},
@@ -38,6 +39,19 @@ func failuresByHash() Panel {
   coalesce(sum(count) FILTER (WHERE result IN ('Fail', 'Error')), 0) / sum(count) AS failing
 FROM vapshadow.v_rollups
 WHERE ` + chosen("minute") + `
+GROUP BY 1, 2
+ORDER BY 1, 2`,
+	}
+}
+
+func newAndRepeated() Panel {
+	return Panel{
+		Kind: "timeseries", Title: "New and repeated failures", Width: 24, Unit: "short", Stacked: true,
+		Description: "Validations that fail or end in an error. Repeated are those of updates that left what fails as it was: the object had failed before.",
+		SQL: `SELECT date_bin('$__interval', stage_timestamp, 'epoch') AS time, CASE WHEN repeats THEN 'repeated' ELSE 'new' END AS metric, count(*) AS failures
+FROM vapshadow.v_failures
+WHERE result IN ('Fail', 'Error')
+  AND ` + chosen("stage_timestamp") + `
 GROUP BY 1, 2
 ORDER BY 1, 2`,
 	}
@@ -118,7 +132,7 @@ func workloads() Panel {
 		Description: "What owns the objects that fail: the ReplicaSet of a Pod, or the object itself where nothing owns it.",
 		SQL: `SELECT ` + shown("namespace") + ` AS namespace, coalesce(nullif(owner_kind, ''), kind) AS kind,
   coalesce(nullif(owner_name, ''), nullif(name, ''), '(generated)') AS name,
-  count(DISTINCT audit_id) AS requests, min(stage_timestamp) AS first, max(stage_timestamp) AS last
+  count(DISTINCT audit_id) AS requests, count(DISTINCT audit_id) FILTER (WHERE NOT repeats) AS new, min(stage_timestamp) AS first, max(stage_timestamp) AS last
 FROM vapshadow.v_failures
 WHERE result IN ('Fail', 'Error')
   AND ` + chosen("stage_timestamp") + `
@@ -134,7 +148,8 @@ func latest() Panel {
 		Kind: "table", Title: "Latest failures", Width: 24, Unit: "short",
 		Description: "Each with the auditID of its event: vapshadow explain --audit-id shows how the verdict came about.",
 		SQL: `SELECT stage_timestamp AS time, ` + shown("cluster") + ` AS cluster, policy, ` + shown("binding") + ` AS binding, result, effect, operation,
-  ` + shown("namespace") + ` AS namespace, kind, name, username, expression_index AS expression, message, evidence, audit_id
+  ` + shown("namespace") + ` AS namespace, kind, name, username, expression_index AS expression,
+  CASE WHEN repeats THEN 'repeated' ELSE 'new' END AS new_or_repeated, message, evidence, audit_id
 FROM vapshadow.v_failures
 WHERE result IN ('Fail', 'Error')
   AND ` + chosen("stage_timestamp") + `

@@ -29,7 +29,9 @@ type outcome struct {
 	// denies: a failure, or an error that is not ignored, sets the binding's actions off.
 	denies bool
 	// blocks: the request is rejected whatever the actions are.
-	blocks            bool
+	blocks bool
+	// fresh: something of this is no repeat of what the object failed before.
+	fresh             bool
 	deny, warn, audit bool
 	presumed          bool
 	because           string
@@ -38,6 +40,9 @@ type outcome struct {
 }
 
 func (o *outcome) stops() bool { return o.denies || o.blocks }
+
+// repeats says whether all that stops the request only repeats.
+func (o *outcome) repeats() bool { return o.stops() && !o.fresh }
 
 // fold adds an evaluation.
 func (o *outcome) fold(e *sink.Evaluation) {
@@ -59,6 +64,7 @@ func (o *outcome) fold(e *sink.Evaluation) {
 		o.audit = o.audit || slices.Contains(e.ValidationActions, actionAudit)
 	}
 	o.blocks = o.blocks || e.BlocksAnyway
+	o.fresh = o.fresh || e.BlocksAnyway || slices.ContainsFunc(e.Verdicts, func(v sink.Verdict) bool { return denying(v) && !v.Repeats })
 	o.presumed = o.presumed || e.Evidence != "Exact"
 	o.foldUnknown(e)
 	o.foldMessages(e)

@@ -77,6 +77,7 @@ func (p *pair) count(rec *sink.Record) {
 	s.BlocksAnyway += one(o.blocks)
 	if o.stops() {
 		s.WouldStop++
+		s.Repeats += one(o.repeats())
 		s.AlreadyFailed += one(rec.Code >= 400)
 		p.countStopped(rec)
 	}

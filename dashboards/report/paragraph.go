@@ -57,6 +57,9 @@ func bound(p *Policy) string {
 func wouldStop(p *Policy) string {
 	text := fmt.Sprintf("%s of %s, of %s", number(p.WouldStop), several(p.Matched, "matched request", "matched requests"),
 		atLeast(p.Stopped.Objects)+" "+plural(p.Stopped.Objects, "object", "different objects"))
+	if p.Repeats > 0 {
+		text += fmt.Sprintf("; %s, as the object was before", several(p.Repeats, "only repeats a failure", "only repeat a failure"))
+	}
 	if p.BlocksAnyway > 0 {
 		text += fmt.Sprintf("; %s whatever validationActions say", several(p.BlocksAnyway, "is rejected", "are rejected"))
 	}

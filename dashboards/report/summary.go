@@ -63,6 +63,8 @@ type Policy struct {
 	ErrorsIgnored int64 `json:"errorsIgnored"`
 	// WouldStop are the requests that a binding set to [Deny] would stop, BlocksAnyway included.
 	WouldStop int64 `json:"wouldStop"`
+	// Repeats are those of WouldStop that only repeat: the object failed before the update, which left what fails as it was.
+	Repeats int64 `json:"repeats"`
 	// AlreadyFailed are those of WouldStop that failed in the log, for whatever reason.
 	AlreadyFailed int64 `json:"alreadyFailed"`
 	// WouldDeny, WouldWarn and WouldAudit count what the binding does as it is; a binding may do several.

@@ -79,6 +79,7 @@ func columnsOf(s *Summary, wide bool, limit int) []column {
 		count("WOULD STOP", func(p *Policy) int64 { return p.WouldStop }),
 	}
 	optional := []column{
+		count("REPEATED", func(p *Policy) int64 { return p.Repeats }),
 		count("BLOCKS NOW", func(p *Policy) int64 { return p.BlocksAnyway }),
 		count("SKIPPED", func(p *Policy) int64 { return p.Skipped }),
 		count("PASSED", func(p *Policy) int64 { return p.Passed }),

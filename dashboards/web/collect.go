@@ -24,6 +24,11 @@ func groups(ctx context.Context, r Reader, f sink.Filter, by ...string) ([]sink.
 	return collect(r.CountFailures(ctx, f, sink.Grouping{By: by, Limit: top + 1}))
 }
 
+// newGroups are groups that tell what is new of them, too.
+func newGroups(ctx context.Context, r Reader, f sink.Filter, by ...string) ([]sink.Group, error) {
+	return collect(r.CountFailures(ctx, f, sink.Grouping{By: by, New: true, Limit: top + 1}))
+}
+
 // stopping are the failures that have a request rejected, were the binding set to [Deny].
 func stopping(f sink.Filter) sink.Filter {
 	f.Stopping = true

@@ -133,7 +133,7 @@ func verdictRow(q *query, f *sink.Failure) []cell {
 		known = cell{Text: f.Because, Note: "hangs on " + orNone(strings.Join(attributes, ", "), "all of it")}
 	}
 	effect := cell{Text: orNone(f.Effect, "nothing"), Note: "[" + strings.Join(f.ValidationActions, ", ") + "]"}
-	return []cell{policy, {Text: validation(fmt.Sprint(f.ExpressionIndex)), Class: "fixed"}, {Pill: failurePill(f)}, message, known, effect}
+	return []cell{policy, {Text: validation(fmt.Sprint(f.ExpressionIndex)), Class: "fixed"}, {Pill: failurePill(f), Note: repeats(f)}, message, known, effect}
 }
 
 func dryRun(yes bool) string {

@@ -85,7 +85,7 @@ type namespaceView struct {
 	Changes                               table
 	Coverage                              *bar
 	Legend                                []legend
-	Requests                              string
+	Requests, New                         string
 }
 
 // namespace answers the four questions for one namespace.
@@ -105,7 +105,7 @@ func namespace(ctx context.Context, s *server, q query) (view, error) {
 	b := namespaceView{
 		Answer: answer(matched), Readiness: readinessTable(&q, matched, "Policies that matched requests in this namespace"),
 		Changes: changes(&q, matched), Coverage: totalCoverage(matched), Legend: coverageLegend,
-		Requests: q.link("search", "namespace", name, "result", "stopped"),
+		Requests: q.link("search", "namespace", name, "result", "stopped"), New: q.link("search", "namespace", name, "result", "new"),
 	}
 	for _, fill := range []struct {
 		table *table

@@ -19,7 +19,7 @@ type policyView struct {
 	Trust                                  []trust
 	Expressions                            table
 	Texts                                  []textView
-	Requests                               string
+	Requests, New                          string
 }
 
 // bindingView is the verdict on a binding, and why.
@@ -58,7 +58,7 @@ func policy(ctx context.Context, s *server, q query) (view, error) {
 	}
 	b := policyView{
 		Policy: short(plain(name), 160), System: systemActors(all), Legend: coverageLegend, Expressions: texts.expressions(),
-		Texts: texts.all, Requests: q.link("search", "policy", name, "result", "stopped"),
+		Texts: texts.all, Requests: q.link("search", "policy", name, "result", "stopped"), New: q.link("search", "policy", name, "result", "new"),
 	}
 	for i := range all {
 		b.Bindings = append(b.Bindings, bindingOf(&all[i], texts))
@@ -90,7 +90,8 @@ func bindingOf(r *sink.Readiness, texts *policyTextsOf) bindingView {
 	}
 	b.Facts = []fact{
 		{"Requests stopped", number(r.WouldFail), "were the binding set to [Deny]"},
-		{"Workloads", number(r.Workloads), number(r.FailingNow) + " failing now, " + number(r.Healed) + " healed"},
+		{"Of them repeated", number(r.Repeats), "left as it was what failed before them too"},
+		{"Workloads", number(r.Workloads), number(r.NewWorkloads) + " new, " + number(r.FailingNow) + " failing now, " + number(r.Healed) + " healed"},
 		{"Namespaces", number(r.Namespaces), ""},
 		{"Users", number(r.Users), several(r.SystemActors, "of them is a part of Kubernetes", "of them are parts of Kubernetes")},
 		{"Blocks anyway", number(r.BlocksAnyway), "rejected today, whatever the actions are"},
@@ -98,7 +99,7 @@ func bindingOf(r *sink.Readiness, texts *policyTextsOf) bindingView {
 	}
 	if r.Matched > 0 {
 		b.Coverage = coverageBar(r)
-		b.Facts[5].Note = minute(r.First) + " to " + minute(r.Last)
+		b.Facts[6].Note = minute(r.First) + " to " + minute(r.Last)
 	}
 	return b
 }

@@ -120,6 +120,22 @@ func answers(t *testing.T, db sink.Database) {
 	}
 }
 
+// TestRepeats: the pages tell what is new from what only repeats.
+func TestRepeats(t *testing.T) {
+	s := serve(t, web.Config{Reader: recording(t)})
+	for path, want := range map[string][2]int{ // rows, and how many of them repeat
+		"/search?policy=op-msg-default&result=stopped": {6, 2}, "/search?policy=op-msg-default&result=new": {4, 0},
+	} {
+		_, rows, _ := strings.Cut(get(t, s.URL+path).body, "<tbody>")
+		if got := [2]int{strings.Count(rows, "<tr>"), strings.Count(rows, "<bdi>repeats</bdi>")}; got != want {
+			t.Errorf("%s: %d rows and repeats, want %d", path, got, want)
+		}
+	}
+	if body := get(t, s.URL+"/policy?policy=op-msg-default").body; !strings.Contains(body, "<dt>Of them repeated</dt><dd><bdi>2</bdi>") || !strings.Contains(body, "4 new, 4 failing now") {
+		t.Error("the page of the policy does not say that 2 requests repeat, and that 4 workloads are new")
+	}
+}
+
 // TestPaging goes through all failures, page by page.
 func TestPaging(t *testing.T) {
 	db := recording(t)

@@ -57,8 +57,16 @@ func requestRow(q *query, f *sink.Failure) []cell {
 			Text: f.StageTimestamp.UTC().Format("2006-01-02 15:04:05"), Class: "fixed",
 			Link: q.link("decision", "cluster", f.Cluster, "audit", f.AuditID),
 		},
-		{Pill: failurePill(f)}, policy, object, {Text: f.Username}, message,
+		{Pill: failurePill(f), Note: repeats(f)}, policy, object, {Text: f.Username}, message,
 	}
+}
+
+// repeats says of a failure that it is none of the request's own making.
+func repeats(f *sink.Failure) string {
+	if f.Repeats {
+		return "repeats"
+	}
+	return ""
 }
 
 func failurePill(f *sink.Failure) *pill {
@@ -106,7 +114,7 @@ func search(ctx context.Context, s *server, q query) (view, error) {
 	result := q.get("result")
 	b.Asked = b.Asked || result != ""
 	for _, o := range []option{
-		{"", "any", false}, {"stopped", "would be stopped", false}, {"Fail", "Fail", false}, {"Error", "Error", false}, {"Unknown", "Unknown", false},
+		{"", "any", false}, {"stopped", "would be stopped", false}, {"new", "would be stopped, and is new", false}, {"Fail", "Fail", false}, {"Error", "Error", false}, {"Unknown", "Unknown", false},
 	} {
 		o.Selected = o.Value == result
 		b.Results = append(b.Results, o)
@@ -115,10 +123,12 @@ func search(ctx context.Context, s *server, q query) (view, error) {
 	case "":
 	case "stopped":
 		f.Stopping = true
+	case "new":
+		f.Stopping, f.New = true, true
 	case "Fail", "Error", "Unknown":
 		f.Results = []string{result}
 	default:
-		return v, wrong("result has to be stopped, Fail, Error or Unknown.")
+		return v, wrong("result has to be stopped, new, Fail, Error or Unknown.")
 	}
 	if f.AuditID != "" {
 		f.Since, f.Until = time.Time{}, time.Time{} // An audit ID says enough.

@@ -11,15 +11,15 @@ const nobody = "Nobody: no request would have been stopped in this period."
 
 // namespacesTable lists whose requests would have been stopped, by namespace.
 func namespacesTable(ctx context.Context, r Reader, q *query, f sink.Filter) (table, error) {
-	t := table{Caption: "Namespaces", Head: heads("Namespace", "#Requests stopped", "Last (UTC)"), Empty: nobody}
-	found, err := groups(ctx, r, stopping(f), "cluster", "namespace")
+	t := table{Caption: "Namespaces", Head: heads("Namespace", "#Requests stopped", "#New", "Last (UTC)"), Empty: nobody}
+	found, err := newGroups(ctx, r, stopping(f), "cluster", "namespace")
 	for _, g := range found {
 		name := cell{Text: "(cluster-scoped)", Class: "quiet", Link: q.link("search", "cluster", g.Values[0], "policy", f.Policy, "result", "stopped")}
 		if g.Values[1] != "" {
 			name = linked(g.Values[1], q.link("namespace", "cluster", g.Values[0], "namespace", g.Values[1]))
 		}
 		name.Note = g.Values[0]
-		t.Rows = append(t.Rows, []cell{name, count(g.Requests), when(g.Last)})
+		t.Rows = append(t.Rows, []cell{name, count(g.Requests), count(g.New), when(g.Last)})
 	}
 	t.cutTop("namespaces")
 	return t, err
@@ -49,8 +49,8 @@ func isSystem(user string) bool {
 
 // workloadsTable lists what owns the objects that would have been stopped.
 func workloadsTable(ctx context.Context, r Reader, q *query, f sink.Filter) (table, error) {
-	t := table{Caption: "Workloads", Head: heads("Workload", "Namespace", "#Requests stopped", "First (UTC)", "Last (UTC)"), Empty: nobody}
-	found, err := groups(ctx, r, stopping(f), "cluster", "namespace", "workload_kind", "workload_name")
+	t := table{Caption: "Workloads", Head: heads("Workload", "Namespace", "#Requests stopped", "#New", "First (UTC)", "Last (UTC)"), Empty: nobody}
+	found, err := newGroups(ctx, r, stopping(f), "cluster", "namespace", "workload_kind", "workload_name")
 	for _, g := range found {
 		cluster, ns, kind, name := g.Values[0], g.Values[1], g.Values[2], g.Values[3]
 		w := linked(kind+" "+orNone(name, "(generated name)"), q.link("workload", "cluster", cluster, "namespace", ns, "kind", kind, "name", name))
@@ -62,7 +62,7 @@ func workloadsTable(ctx context.Context, r Reader, q *query, f sink.Filter) (tab
 		if ns != "" {
 			where = linked(ns, q.link("namespace", "cluster", cluster, "namespace", ns))
 		}
-		t.Rows = append(t.Rows, []cell{w, where, count(g.Requests), when(g.First), when(g.Last)})
+		t.Rows = append(t.Rows, []cell{w, where, count(g.Requests), count(g.New), when(g.First), when(g.Last)})
 	}
 	t.cutTop("workloads")
 	return t, err

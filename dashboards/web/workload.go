@@ -55,12 +55,12 @@ func workload(ctx context.Context, s *server, q query) (view, error) {
 
 // stoppersTable lists the policies that would have stopped requests.
 func stoppersTable(ctx context.Context, r Reader, q *query, f sink.Filter) (table, error) {
-	t := table{Caption: "Policies", Head: heads("Policy", "#Requests stopped", "First (UTC)", "Last (UTC)"), Empty: "None."}
-	found, err := groups(ctx, r, stopping(f), "cluster", "policy", "binding")
+	t := table{Caption: "Policies", Head: heads("Policy", "#Requests stopped", "#New", "First (UTC)", "Last (UTC)"), Empty: "None."}
+	found, err := newGroups(ctx, r, stopping(f), "cluster", "policy", "binding")
 	for _, g := range found {
 		name := linked(g.Values[1], q.link("policy", "cluster", g.Values[0], "policy", g.Values[1]))
 		name.Note = g.Values[2]
-		t.Rows = append(t.Rows, []cell{name, count(g.Requests), when(g.First), when(g.Last)})
+		t.Rows = append(t.Rows, []cell{name, count(g.Requests), count(g.New), when(g.First), when(g.Last)})
 	}
 	t.cutTop("policies")
 	return t, err

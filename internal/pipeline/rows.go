@@ -132,6 +132,7 @@ func failureRows(place sink.Place, rec *sink.Record, e *sink.Evaluation) []sink.
 		f := whole
 		f.ExpressionIndex, f.Result, f.Message, f.Reason = int32(v.ExpressionIndex), v.Result, v.Message, v.Reason
 		f.Ignored, f.Unknown, f.Because = v.Ignored, v.Unknown, v.Because
+		f.Repeats = v.Repeats
 		out = append(out, f)
 	}
 	return numbered(out)

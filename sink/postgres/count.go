@@ -75,5 +75,5 @@ func groupFields(row *sink.Group, span *int64) []any {
 	for i := range row.Values {
 		fields = append(fields, &row.Values[i])
 	}
-	return append(fields, span, &row.Count, &row.Requests, &row.Sample, &row.First, &row.Last)
+	return append(fields, span, &row.Count, &row.Requests, &row.New, &row.Sample, &row.First, &row.Last)
 }

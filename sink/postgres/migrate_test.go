@@ -102,7 +102,7 @@ func TestMigrationsGoDown(t *testing.T) {
 	conn := connect(t, url)
 	db := stdlib.OpenDB(*conn.Config())
 	defer db.Close()
-	down(t, db)
+	down(t, db, 0)
 	var left int
 	err := conn.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM pg_class WHERE relnamespace = 'vapshadow'::regnamespace AND relkind IN ('r', 'p', 'v')
 		AND relname <> 'schema_migrations') + (SELECT count(*) FROM pg_proc WHERE pronamespace = 'vapshadow'::regnamespace)`).Scan(&left)
@@ -114,7 +114,7 @@ func TestMigrationsGoDown(t *testing.T) {
 	}
 }
 
-func down(t *testing.T, db *sql.DB) {
+func down(t *testing.T, db *sql.DB, version int64) {
 	t.Helper()
 	files, err := migrations.Of("postgres")
 	if err != nil {
@@ -124,7 +124,7 @@ func down(t *testing.T, db *sql.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := provider.DownTo(t.Context(), 0); err != nil {
+	if _, err := provider.DownTo(t.Context(), version); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -26,6 +26,7 @@ func varied() *sink.Batch {
 		}
 		f.Result, f.ExpressionIndex, f.BlocksAnyway = []string{"Fail", "Error", "Unknown"}[i%3], int32(i%4), i%4 == 0
 		f.Ignored = i%2 == 0
+		f.Team, f.Repeats = []string{"", "payments"}[i%2], i%4 < 2
 		f.Unknown = [][]string{nil, {"object.spec"}, {"object.spec", "oldObject"}}[i%3]
 		if i >= 50 { // a second failure of a request that has one
 			f.Place, f.N = b.Failures[i-50].Place, 1
@@ -64,6 +65,8 @@ func countFailures(t *testing.T, open Open) {
 		"policy": func(f sink.Failure) string { return f.Policy }, "username": func(f sink.Failure) string { return f.Username },
 		"expression_index":   func(f sink.Failure) string { return fmt.Sprint(f.ExpressionIndex) },
 		"blocks_anyway":      func(f sink.Failure) string { return fmt.Sprint(f.BlocksAnyway) },
+		"team":               func(f sink.Failure) string { return f.Team },
+		"repeats":            func(f sink.Failure) string { return fmt.Sprint(f.Repeats) },
 		"unknown_attributes": func(f sink.Failure) string { return strings.Join(f.Unknown, ", ") },
 		"workload_kind":      func(f sink.Failure) string { return cmp.Or(f.OwnerKind, f.Kind) },
 		"workload_name":      func(f sink.Failure) string { return cmp.Or(f.OwnerName, f.Name) },
@@ -79,6 +82,7 @@ func countFailures(t *testing.T, open Open) {
 		{sink.Filter{}, every, sink.Grouping{By: []string{"policy"}}},
 		{sink.Filter{}, every, sink.Grouping{By: []string{"username", "expression_index", "blocks_anyway"}}},
 		{sink.Filter{}, every, sink.Grouping{By: []string{"workload_kind", "workload_name"}, Limit: 3}},
+		{sink.Filter{}, every, sink.Grouping{By: []string{"policy"}, New: true}},
 		{sink.Filter{}, every, sink.Grouping{By: []string{"unknown_attributes"}, Every: 6 * time.Hour}},
 		{sink.Filter{Results: []string{"Fail"}}, func(f sink.Failure) bool { return f.Result == "Fail" }, sink.Grouping{Every: 24 * time.Hour}},
 		{
@@ -91,6 +95,8 @@ func countFailures(t *testing.T, open Open) {
 			sink.Filter{Stopping: true}, func(f sink.Failure) bool { return f.Result == "Fail" || f.Result == "Error" && !f.Ignored },
 			sink.Grouping{By: []string{"username"}},
 		},
+		{sink.Filter{New: true}, func(f sink.Failure) bool { return !f.Repeats }, sink.Grouping{By: []string{"team", "repeats"}}},
+		{sink.Filter{Team: "payments"}, func(f sink.Failure) bool { return f.Team == "payments" }, sink.Grouping{By: []string{"repeats"}}},
 		{sink.Filter{Because: "other"}, func(sink.Failure) bool { return false }, sink.Grouping{By: []string{"policy"}}},
 	} {
 		groups := grouper{grouping: test.grouping, requests: map[*sink.Group]map[string]bool{}}
@@ -100,7 +106,7 @@ func countFailures(t *testing.T, open Open) {
 				for _, name := range test.grouping.By {
 					values = append(values, fields[name](f))
 				}
-				groups.add(values, f.StageTimestamp, 1, place(f), f.AuditID)
+				groups.add(values, f.StageTimestamp, 1, place(f), f.AuditID, f.Repeats)
 			}
 		}
 		if diff := gocmp.Diff(groups.ordered(), all(t, s.CountFailures(t.Context(), test.filter, test.grouping)), cmpopts.EquateEmpty()); diff != "" {
@@ -125,7 +131,7 @@ func countRollups(t *testing.T, open Open) {
 			if len(grouping.By) == 1 {
 				values = values[1:2]
 			}
-			groups.add(values[:len(grouping.By)], r.Minute, r.Count, "", "")
+			groups.add(values[:len(grouping.By)], r.Minute, r.Count, "", "", false)
 		}
 		if diff := gocmp.Diff(groups.ordered(), all(t, s.CountRollups(t.Context(), sink.Filter{}, grouping)), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%+v (- expected, + found):\n%s", grouping, diff)
@@ -137,10 +143,10 @@ func countRollups(t *testing.T, open Open) {
 type grouper struct {
 	grouping sink.Grouping
 	groups   []*sink.Group
-	requests map[*sink.Group]map[string]bool
+	requests map[*sink.Group]map[string]bool // with what is new among them
 }
 
-func (g *grouper) add(values []string, at time.Time, n int64, request, sample string) {
+func (g *grouper) add(values []string, at time.Time, n int64, request, sample string, repeats bool) {
 	var span time.Time
 	if g.grouping.Every > 0 {
 		span = at.Truncate(g.grouping.Every)
@@ -155,7 +161,7 @@ func (g *grouper) add(values []string, at time.Time, n int64, request, sample st
 	group.Count += n
 	group.Sample = min(group.Sample, sample)
 	if request != "" {
-		g.requests[group][request] = true
+		g.requests[group][request] = g.requests[group][request] || !repeats
 	}
 	if at.Before(group.First) {
 		group.First = at
@@ -169,6 +175,11 @@ func (g *grouper) ordered() []sink.Group {
 	var out []sink.Group
 	for _, group := range g.groups {
 		group.Requests = int64(len(g.requests[group]))
+		for _, fresh := range g.requests[group] {
+			if fresh && g.grouping.New {
+				group.New++
+			}
+		}
 		out = append(out, *group)
 	}
 	slices.SortFunc(out, func(a, b sink.Group) int {

@@ -40,12 +40,12 @@ func readinessOf(t *testing.T, open Open) {
 	failing := sink.Readiness{
 		Cluster: "prod", Policy: "p", Binding: "failing", Verdict: sink.WouldBreak, First: readinessDay, Last: last, Days: 8 + 1.0/1440, SilentDays: 1, Now: end,
 		Matched: 7, DecidedExact: 7, Texts: 1,
-		WouldFail: 6, ClusterScoped: 1, Workloads: 4, Namespaces: 2, Users: 6, FailingNow: 1, Healed: 3,
+		WouldFail: 6, ClusterScoped: 1, Repeats: 2, Workloads: 4, NewWorkloads: 3, Namespaces: 2, Users: 6, FailingNow: 1, Healed: 3,
 		SystemActors: 3, SystemActorNames: []string{"system:kube-scheduler", "system:node:a", "system:serviceaccount:kube-system:job-controller"},
 	}
 	blocked := sink.Readiness{
 		Cluster: "prod", Policy: "p", Binding: "blocked", Verdict: sink.Misconfigured, First: last, Last: last, Days: 1.0 / 1440, Now: end,
-		Matched: 2, DecidedExact: 2, Texts: 1, WouldFail: 1, Workloads: 1, Namespaces: 1, Users: 1, FailingNow: 1, BlocksAnyway: 1, ConfigErrors: 2,
+		Matched: 2, DecidedExact: 2, Texts: 1, WouldFail: 1, Workloads: 1, NewWorkloads: 1, Namespaces: 1, Users: 1, FailingNow: 1, BlocksAnyway: 1, ConfigErrors: 2,
 	}
 	silent := sink.Readiness{
 		Cluster: "prod", Policy: "p", Binding: "silent", Verdict: sink.NotEnoughEvidence, Lacking: []string{"nothing matched"}, Now: end,
@@ -67,6 +67,7 @@ func readinessOf(t *testing.T, open Open) {
 	later.SilentDays = 0
 	later.First, later.TextSince, later.Days, later.Matched, later.DecidedExact = last, last, 1.0/1440, 1, 1
 	later.WouldFail, later.ClusterScoped, later.Workloads, later.Namespaces, later.Users = 1, 0, 1, 1, 1
+	later.Repeats, later.NewWorkloads = 1, 0
 	later.FailingNow, later.Healed, later.SystemActors, later.SystemActorNames = 1, 0, 0, nil
 	longAgo := failing
 	longAgo.Now, longAgo.FailingNow, longAgo.Healed = end.AddDate(0, 1, 0), 0, 4
@@ -87,6 +88,7 @@ func readinessOf(t *testing.T, open Open) {
 		{"a policy", sink.Filter{Policy: "unbound"}, sink.Criteria{}, []sink.Readiness{unbound}},
 		{"a binding of which nothing matched", of("silent"), sink.Criteria{}, []sink.Readiness{silent}},
 		{"since a part of a minute", sink.Filter{Binding: "failing", Since: last.Add(30 * time.Second)}, sink.Criteria{}, []sink.Readiness{later}},
+		{"a team", sink.Filter{Binding: "failing", Team: "payments"}, sink.Criteria{}, []sink.Readiness{later}},
 		{"now is given", of("failing"), sink.Criteria{Now: end.AddDate(0, 1, 0)}, []sink.Readiness{longAgo}},
 		{"a day without data is no day observed", of("clean"), sink.Criteria{Days: 8}, []sink.Readiness{exacting}},
 		{"other criteria", of("brief"), sink.Criteria{Days: -1, Coverage: 98}, []sink.Readiness{patient}},
@@ -112,15 +114,15 @@ func readinessByNamespace(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	type part struct {
-		Namespace                     string
+		Namespace, Team               string
 		Verdict                       sink.ReadinessVerdict
 		Matched, WouldFail, Workloads int64
 	}
 	var got []part
 	for _, r := range list {
-		got = append(got, part{r.Namespace, r.Verdict, r.Matched, r.WouldFail, r.Workloads})
+		got = append(got, part{r.Namespace, r.Team, r.Verdict, r.Matched, r.WouldFail, r.Workloads})
 	}
-	want := []part{{"", sink.WouldBreak, 0, 1, 1}, {"kube-system", sink.WouldBreak, 0, 1, 1}, {"shop", sink.WouldBreak, 7, 4, 2}}
+	want := []part{{"", "", sink.WouldBreak, 0, 1, 1}, {"kube-system", "", sink.WouldBreak, 0, 1, 1}, {"shop", "payments", sink.WouldBreak, 7, 4, 2}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(- expected, + found):\n%s", diff)
 	}
@@ -137,10 +139,11 @@ var readinessDay = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 func readinessBatch() *sink.Batch {
 	b := &sink.Batch{}
 	last := readinessDay.AddDate(0, 0, 8)
+	team := func(at time.Time) string { return map[bool]string{false: "zebra", true: "payments"}[at.Equal(last)] }
 	count := func(binding string, at time.Time, result, evidence, because string, n int64) *sink.Rollup {
 		b.Rollups = append(b.Rollups, sink.Rollup{
 			Minute: at, Cluster: "prod", Policy: "p", Binding: binding, PolicyHash: "h1", BindingHash: "h2", Namespace: "shop",
-			Resource: "pods", Operation: "CREATE", Result: result, Evidence: evidence, Because: because, Count: n,
+			Team: team(at), Resource: "pods", Operation: "CREATE", Result: result, Evidence: evidence, Because: because, Count: n,
 		})
 		return &b.Rollups[len(b.Rollups)-1]
 	}
@@ -174,12 +177,15 @@ func readinessBatch() *sink.Batch {
 	}
 	fail("failing", "a", readinessDay)
 	fail("failing", "a", readinessDay).ExpressionIndex = 1 // the same request
+	b.Failures[len(b.Failures)-1].Repeats = true           // but not the other failure of it
 	f := fail("failing", "b", last)
 	f.Name, f.Username = "web-2", "system:anonymous" // the same workload
-	f = fail("failing", "c", readinessDay)           // another item of a deletecollection, with no owner
+	f.Repeats, f.Team = true, "payments"
+	f = fail("failing", "c", readinessDay) // another item of a deletecollection, with no owner
 	f.Name, f.OwnerKind, f.OwnerName, f.Username = "web", "", "", "system:node:a"
 	f = fail("failing", "c", readinessDay)
 	f.Item, f.OwnerKind, f.OwnerName, f.Username, f.Namespace = 1, "", "", "system:serviceaccount:kube-system:job-controller", "kube-system"
+	f.Repeats = true // and so does its workload
 	f = fail("failing", "d", readinessDay)
 	f.Namespace, f.OwnerKind, f.OwnerName, f.Username, f.Result = "", "", "", "system:kube-scheduler", "Error"
 	fail("failing", "e", readinessDay).Username = "system:serviceaccount:shop:builder"

@@ -54,6 +54,7 @@ func filterNarrows(t *testing.T, open Open) {
 		f := &b.Failures[i]
 		f.Cluster, f.Policy, f.Namespace = names(i)
 		f.Result = []string{"Fail", "Error", "Unknown"}[i%3]
+		f.Team, f.Repeats = []string{"", "payments"}[i%2], i%3 == 0
 	}
 	commit(t, s, b)
 	for _, test := range []struct {
@@ -67,6 +68,8 @@ func filterNarrows(t *testing.T, open Open) {
 		{"namespace", sink.Filter{Namespace: "ns-4", Policy: "policy-1"}, func(i int, f sink.Failure) bool {
 			return f.Namespace == "ns-4" && f.Policy == "policy-1"
 		}},
+		{"team", sink.Filter{Team: "payments"}, func(i int, f sink.Failure) bool { return f.Team == "payments" }},
+		{"what does not repeat", sink.Filter{New: true}, func(i int, f sink.Failure) bool { return !f.Repeats }},
 		{"audit ID", sink.Filter{AuditID: "audit/0-7"}, func(i int, f sink.Failure) bool { return i == 7 }},
 		{"results", sink.Filter{Results: []string{"Fail", "Unknown"}}, func(i int, f sink.Failure) bool { return f.Result != "Error" }},
 		{"time", sink.Filter{Since: b.Failures[5].StageTimestamp, Until: b.Failures[9].StageTimestamp}, func(i int, _ sink.Failure) bool {

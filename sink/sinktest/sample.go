@@ -64,7 +64,7 @@ func failure(place sink.Place) sink.Failure {
 		PolicyHash: "5f2c", BindingHash: "91aa", ParamHash: "07d3", ValidationActions: []string{"Warn", "Audit"},
 		ExpressionIndex: 2, Result: "Fail", Message: "at most 5 replicas", Reason: "Invalid", Ignored: true,
 		Unknown: []string{"oldObject.spec.replicas"}, Because: "NoHistory", Evidence: "Presumed", Effect: "Warn+Audit",
-		BlocksAnyway: true,
+		BlocksAnyway: true, Team: "payments", Repeats: true,
 	}
 }
 
@@ -72,7 +72,7 @@ func rollup(place sink.Place, result string) sink.Rollup {
 	return sink.Rollup{
 		Minute: place.StageTimestamp.Truncate(time.Minute), Cluster: place.Cluster, Policy: "replicas", Binding: "replicas-everywhere",
 		PolicyHash: "5f2c", BindingHash: "91aa", Namespace: "shop", Group: "apps", Resource: "deployments", SubResource: "scale",
-		Operation: "UPDATE", Result: result, Evidence: "Presumed", Because: "NoHistory", Effect: "Audit", BlocksAnyway: true, Count: 1,
+		Operation: "UPDATE", Result: result, Evidence: "Presumed", Because: "NoHistory", Effect: "Audit", BlocksAnyway: true, Team: "payments", Count: 1,
 	}
 }
 

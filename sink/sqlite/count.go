@@ -74,5 +74,5 @@ func groupFields(row *sink.Group, span *int64) []any {
 	for i := range row.Values {
 		fields = append(fields, scanner{&row.Values[i]})
 	}
-	return append(fields, scanner{span}, scanner{&row.Count}, scanner{&row.Requests}, scanner{&row.Sample}, scanner{&row.First}, scanner{&row.Last})
+	return append(fields, scanner{span}, scanner{&row.Count}, scanner{&row.Requests}, scanner{&row.New}, scanner{&row.Sample}, scanner{&row.First}, scanner{&row.Last})
 }

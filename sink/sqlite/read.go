@@ -105,6 +105,9 @@ func whereSQL[T any](t *table.Table[T], f sink.Filter) (string, []any) {
 	if f.Stopping && t.Has("ignored") {
 		where = append(where, table.Stopping)
 	}
+	if f.New && t.Has("repeats") {
+		where = append(where, table.New)
+	}
 	if len(where) == 0 {
 		return "", nil
 	}

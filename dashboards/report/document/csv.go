@@ -16,6 +16,7 @@ var columns = []string{
 	"decided_presumed", "decided_otherwise", "unknown", "coverage", "would_fail", "workloads", "namespaces", "users", "failing_now",
 	"healed", "blocks_anyway", "config_errors", "system_actors", "policy_hash", "binding_hash", "namespace", "kind", "name",
 	"requests", "message", "audit_ids", "note", "exception", "until", "approved_by", "reason",
+	"repeats", "new_workloads",
 }
 
 func writeCSV(w io.Writer, d *Document) error {
@@ -34,13 +35,14 @@ func writeCSV(w io.Writer, d *Document) error {
 			"would_fail": b.WouldFail, "workloads": b.Workloads, "namespaces": b.Namespaces, "users": b.Users, "failing_now": b.FailingNow,
 			"healed": b.Healed, "blocks_anyway": b.BlocksAnyway, "config_errors": b.ConfigErrors, "system_actors": b.SystemActors,
 			"policy_hash": b.PolicyHash, "binding_hash": b.BindingHash, "note": strings.Join(b.unknown(), "; "),
+			"repeats": b.Repeats, "new_workloads": b.NewWorkloads,
 		}))
 		for _, l := range b.Failing {
 			e := exceptionCells(l.Exception)
 			_ = out.Write(row(map[string]any{
 				"exception": e[0], "until": e[1], "approved_by": e[2], "reason": e[3], "record": "workload", "cluster": b.Cluster, "policy": b.Policy, "binding": b.Binding, "verdict": l.Result, "last": l.Last,
 				"namespace": l.Namespace, "kind": l.Kind, "name": l.Name, "requests": l.Requests, "message": l.Message,
-				"audit_ids": strings.Join(l.AuditIDs, " "),
+				"audit_ids": strings.Join(l.AuditIDs, " "), "repeats": l.Repeats,
 			}))
 		}
 	}

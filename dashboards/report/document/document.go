@@ -97,11 +97,13 @@ type Binding struct {
 
 // Workload is a workload that would fail.
 type Workload struct {
-	Namespace string    `json:"namespace"`
-	Kind      string    `json:"kind"`
-	Name      string    `json:"name"`
-	Requests  int64     `json:"requests"`
-	Last      time.Time `json:"last"`
+	Namespace string `json:"namespace"`
+	Kind      string `json:"kind"`
+	Name      string `json:"name"`
+	Requests  int64  `json:"requests"`
+	// Repeats are those of Requests that only repeat what the object failed before.
+	Repeats int64     `json:"repeats"`
+	Last    time.Time `json:"last"`
 	// Now: the last failure is one of the last 24 hours before now.
 	Now     bool   `json:"now"`
 	Result  string `json:"result"`

@@ -57,9 +57,10 @@ func sample() *sink.Batch {
 	}
 	fail("breaks", "id-1", "shop", "web", "too many replicas", day)
 	fail("breaks", "id-1", "shop", "web", "no owner", day).ExpressionIndex = 1
-	fail("breaks", "id-2", "shop", "web", "too many replicas", last)
+	b.Failures[0].Repeats = true // and the other failure of the request does not
+	fail("breaks", "id-2", "shop", "web", "too many replicas", last).Repeats = true
 	fail("breaks", hostile, hostile, hostile, hostile, day).Username = "system:node:" + hostile
-	fail("breaks", "id-3", "", "node-1", "too many replicas", day)
+	fail("breaks", "id-3", "", "node-1", "too many replicas", day).Repeats = true
 	ignored := fail("breaks", "id-4", "shop", "ignored", "let through", day)
 	ignored.Result, ignored.Ignored = "Error", true
 	blocks := fail("blocks", "id-5", "shop", "web", "no such key: a", last)
@@ -266,18 +267,22 @@ func TestCounts(t *testing.T) {
 		t.Fatalf("%d bindings, want 1", len(d.Bindings))
 	}
 	b := d.Bindings[0]
-	if b.Workloads != int64(len(b.Failing)) || b.WouldFail != 4 || b.FailingNow != 1 {
-		t.Errorf("%d workloads and %d listed, %d would fail, %d now", b.Workloads, len(b.Failing), b.WouldFail, b.FailingNow)
+	if b.Workloads != int64(len(b.Failing)) || b.WouldFail != 4 || b.FailingNow != 1 || b.Repeats != 2 || b.NewWorkloads != 2 {
+		t.Errorf("%d workloads and %d listed, %d would fail, %d now, %d repeat, %d are new", b.Workloads, len(b.Failing), b.WouldFail,
+			b.FailingNow, b.Repeats, b.NewWorkloads)
 	}
 	web := b.Failing[0]
 	want := document.Workload{
-		Namespace: "shop", Kind: "Deployment", Name: "web", Requests: 2, Last: day.AddDate(0, 0, 8).Add(time.Second), Now: true,
+		Namespace: "shop", Kind: "Deployment", Name: "web", Requests: 2, Repeats: 1, Last: day.AddDate(0, 0, 8).Add(time.Second), Now: true,
 		Result: "Fail", Message: "too many replicas", AuditIDs: []string{"id-1", "id-2"},
 	}
 	if diff := cmp.Diff(want, web); diff != "" {
 		t.Errorf("(- expected, + found):\n%s", diff)
 	}
 	for _, w := range b.Failing[1:] {
+		if (w.Repeats == 1) != (w.Name == "node-1") {
+			t.Errorf("%s repeats %d times", w.Name, w.Repeats)
+		}
 		if w.Now {
 			t.Errorf("%s fails now, eight days later", w.Name)
 		}

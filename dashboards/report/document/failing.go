@@ -31,9 +31,12 @@ type messageName struct{ message, result string }
 // tally counts requests. Rows of one request follow each other, so that the last one tells whether it is counted.
 type tally struct {
 	requests int64
-	last     sink.Place
-	auditIDs []string
-	message  messageName
+	// fresh are the requests that do not only repeat; lastFresh says whether the last one is.
+	fresh     int64
+	last      sink.Place
+	lastFresh bool
+	auditIDs  []string
+	message   messageName
 }
 
 // tallies tells what would fail of one binding.
@@ -90,7 +93,13 @@ func count[K comparable](of map[K]*tally, name K, row *sink.Failure) {
 		one = &tally{message: messageName{row.Message, row.Result}}
 		of[name] = one
 	}
-	if one.requests > 0 && one.last == row.Place {
+	again := one.requests > 0 && one.last == row.Place
+	counted := again && one.lastFresh
+	if !row.Repeats && !counted {
+		one.fresh++
+	}
+	one.lastFresh = !row.Repeats || counted
+	if again {
 		return
 	}
 	one.requests++
@@ -107,7 +116,7 @@ func (t *tallies) addTo(b *Binding) {
 	}
 	for name, of := range t.workloads {
 		b.Failing = append(b.Failing, Workload{
-			Namespace: name.namespace, Kind: name.kind, Name: name.name, Requests: of.requests, Last: of.last.StageTimestamp,
+			Namespace: name.namespace, Kind: name.kind, Name: name.name, Requests: of.requests, Repeats: of.requests - of.fresh, Last: of.last.StageTimestamp,
 			Now:    !of.last.StageTimestamp.Before(b.Now.Add(-recent)),
 			Result: of.message.result, Message: of.message.message, AuditIDs: of.auditIDs,
 		})

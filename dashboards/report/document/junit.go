@@ -106,7 +106,7 @@ func (b *Binding) junit() junitCase {
 	}
 	var lines []string
 	for _, l := range b.Failing[:min(mostShown, len(b.Failing))] {
-		lines = append(lines, fmt.Sprintf("%s: requests %d, last %s: %s (audit IDs %s)", l.scope(), l.Requests, moment(l.Last),
+		lines = append(lines, fmt.Sprintf("%s: requests %d, repeated %d, last %s: %s (audit IDs %s)", l.scope(), l.Requests, l.Repeats, moment(l.Last),
 			plain(l.Message), plain(strings.Join(l.AuditIDs, " "))))
 		if l.Exception != nil {
 			lines[len(lines)-1] += "; " + l.Exception.words()
@@ -116,6 +116,7 @@ func (b *Binding) junit() junitCase {
 	evidence := append([]string{
 		fmt.Sprintf("%d matched in %.1f days, %s decided (%d exact, %d presumed, %d otherwise)", b.Matched, b.Days, b.Coverage, b.DecidedExact,
 			b.DecidedPresumed, b.DecidedOtherwise),
+		fmt.Sprintf("would fail: %d, repeated: %d; workloads: %d, new: %d", b.WouldFail, b.Repeats, b.Workloads, b.NewWorkloads),
 	}, b.unknown()...)
 	if words := b.Exceptions.words(); words != "" {
 		evidence = append(evidence, words)

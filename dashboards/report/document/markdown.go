@@ -23,12 +23,12 @@ func writeMarkdown(w io.Writer, d *Document) error {
 		p("- %s", text(gap))
 	}
 	p("- %s", text(strings.Join(d.Agreement.lines(), "; ")))
-	p("\n| policy / binding | verdict | days | matched | decided | would fail | workloads | failing now | system actors |")
-	p("|---|---|--:|--:|--:|--:|--:|--:|--:|")
+	p("\n| policy / binding | verdict | days | matched | decided | would fail | repeated | workloads | new | failing now | system actors |")
+	p("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
 	for i := range d.Bindings {
 		b := &d.Bindings[i]
-		p("| %s | %s | %.1f | %d | %s | %d | %d | %d | %d |", code(b.scope()), text(b.Sentence), b.Days, b.Matched, b.Coverage,
-			b.WouldFail, b.Workloads, b.FailingNow, b.SystemActors)
+		p("| %s | %s | %.1f | %d | %s | %d | %d | %d | %d | %d | %d |", code(b.scope()), text(b.Sentence), b.Days, b.Matched, b.Coverage,
+			b.WouldFail, b.Repeats, b.Workloads, b.NewWorkloads, b.FailingNow, b.SystemActors)
 	}
 	if d.Exceptions != nil {
 		d.Exceptions.markdown(p)
@@ -54,12 +54,12 @@ func (b *Binding) markdown(p func(string, ...any)) {
 			p("\n%s.", sentenceCase(b.Exceptions.words()))
 			more, line = " exception |", "---|"
 		}
-		p("\n| workload | requests | last | message | audit IDs |%s\n|---|--:|---|---|---|%s", more, line)
+		p("\n| workload | requests | repeated | last | message | audit IDs |%s\n|---|--:|--:|---|---|---|%s", more, line)
 		for _, l := range b.Failing[:min(mostShown, len(b.Failing))] {
 			if b.Exceptions != nil {
 				more = " " + text(l.Exception.words()) + " |"
 			}
-			p("| %s | %d | %s | %s | %s |%s", code(l.scope()), l.Requests, moment(l.Last), code(l.Message), code(strings.Join(l.AuditIDs, " ")), more)
+			p("| %s | %d | %d | %s | %s | %s |%s", code(l.scope()), l.Requests, l.Repeats, moment(l.Last), code(l.Message), code(strings.Join(l.AuditIDs, " ")), more)
 		}
 		if n := b.Workloads - int64(min(mostShown, len(b.Failing))); n > 0 {
 			p("\n%d more workloads.", n)

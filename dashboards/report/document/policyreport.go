@@ -167,6 +167,7 @@ func (b *Binding) result() reportResult {
 		Properties: map[string]string{
 			"matched": fmt.Sprint(b.Matched), "decided": b.Coverage, "days": fmt.Sprintf("%.1f", b.Days), "wouldFail": fmt.Sprint(b.WouldFail),
 			"workloads": fmt.Sprint(b.Workloads), "failingNow": fmt.Sprint(b.FailingNow), "systemActors": fmt.Sprint(b.SystemActors),
+			"repeats": fmt.Sprint(b.Repeats), "newWorkloads": fmt.Sprint(b.NewWorkloads),
 			"unknown": strings.Join(b.unknown(), "; "), "policyHash": b.PolicyHash, "bindingHash": b.BindingHash,
 			"policyText": b.PolicyText, "bindingText": b.BindingText,
 		},
@@ -195,7 +196,7 @@ func (b *Binding) workloadResult(l *Workload) reportResult {
 		Source: sourceName, Policy: b.Policy, Rule: b.Binding, Result: "fail", Severity: "medium", Scored: true, Timestamp: at(l.Last),
 		Resources: []reportResource{{Kind: l.Kind, Name: l.Name, Namespace: l.Namespace}}, Message: l.Message,
 		Properties: map[string]string{
-			"requests": fmt.Sprint(l.Requests), "auditIDs": strings.Join(l.AuditIDs, " "), "policyHash": b.PolicyHash, "bindingHash": b.BindingHash,
+			"requests": fmt.Sprint(l.Requests), "repeats": fmt.Sprint(l.Repeats), "auditIDs": strings.Join(l.AuditIDs, " "), "policyHash": b.PolicyHash, "bindingHash": b.BindingHash,
 		},
 	}
 	if l.Exception != nil {

@@ -22,11 +22,11 @@ func writeTable(w io.Writer, d *Document) error {
 		}
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(t, "\nPOLICY / BINDING\tDAYS\tMATCHED\tDECIDED\tWOULD FAIL\tWORKLOADS\tNOW\tSYSTEM\tVERDICT")
+	_, _ = fmt.Fprintln(t, "\nPOLICY / BINDING\tDAYS\tMATCHED\tDECIDED\tWOULD FAIL\tREPEATED\tWORKLOADS\tNEW\tNOW\tSYSTEM\tVERDICT")
 	for i := range d.Bindings {
 		b := &d.Bindings[i]
-		_, _ = fmt.Fprintf(t, "%s\t%.1f\t%d\t%s\t%d\t%d\t%d\t%d\t%s\n", b.scope(), b.Days, b.Matched, b.Coverage, b.WouldFail,
-			b.Workloads, b.FailingNow, b.SystemActors, b.Sentence)
+		_, _ = fmt.Fprintf(t, "%s\t%.1f\t%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", b.scope(), b.Days, b.Matched, b.Coverage, b.WouldFail,
+			b.Repeats, b.Workloads, b.NewWorkloads, b.FailingNow, b.SystemActors, b.Sentence)
 	}
 	if err := t.Flush(); err != nil {
 		return err

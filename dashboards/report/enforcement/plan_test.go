@@ -201,6 +201,18 @@ func TestHostileNamesStayInComments(t *testing.T) {
 	}
 }
 
+// TestRepeatsAreTold: the evidence above a binding says how much of what fails only repeats.
+func TestRepeatsAreTold(t *testing.T) {
+	r := record(simple).count("a", "Pass", 9).count("b", "Fail", 1).count("c", "Fail", 1)
+	r.Failures[0].Repeats = true
+	text := written(t, r.plan(t, sink.Criteria{}))
+	for _, want := range []string{"2 would fail (1 of them repeat)", "b: would break 1 workload (9 matched, 100% decided, 1 would fail (1 of them repeat))", "9 matched, 100% decided, 1 would fail)"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the plan does not say %q:\n%s", want, text)
+		}
+	}
+}
+
 func TestPlanIsOfOneCluster(t *testing.T) {
 	r := record(simple).count("a", "Pass", 9)
 	r.Rollups[0].Cluster = "other"

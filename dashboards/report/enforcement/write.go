@@ -65,6 +65,9 @@ func (p *Plan) write(out *bytes.Buffer, s *Step) error {
 
 func evidence(r sink.Readiness) string {
 	out := fmt.Sprintf("%d matched, %s decided, %d would fail", r.Matched, r.Percent(), r.WouldFail)
+	if r.Repeats > 0 {
+		out += fmt.Sprintf(" (%d of them repeat)", r.Repeats)
+	}
 	if r.SystemActors > 0 {
 		out += fmt.Sprintf(", users of the system itself among those hit: %d", r.SystemActors)
 	}

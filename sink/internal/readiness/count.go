@@ -11,6 +11,7 @@ import (
 type count struct {
 	policyHash, bindingHash    string
 	outcome, evidence, because string
+	team                       string
 	first, last                time.Time
 	n                          int64
 }
@@ -24,7 +25,7 @@ type text struct {
 func (r *reading) readCounts() {
 	var c count
 	since := map[text]time.Time{}
-	fields := []any{&c.policyHash, &c.bindingHash, &c.outcome, &c.evidence, &c.because, &c.first, &c.last, &c.n}
+	fields := []any{&c.policyHash, &c.bindingHash, &c.outcome, &c.evidence, &c.because, &c.team, &c.first, &c.last, &c.n}
 	r.pairs(countsSQL, fields, func(one *sink.Readiness) {
 		c.first, c.last = c.first.UTC(), c.last.UTC()
 		c.addTo(one)
@@ -50,8 +51,9 @@ func (c *count) addTo(one *sink.Readiness) {
 	if one.Matched == 0 || c.first.Before(one.First) {
 		one.First = c.first
 	}
-	if one.Matched == 0 || c.last.After(one.Last) {
-		one.Last = c.last
+	// Of two teams in the same minute any will do, as long as it is always the same.
+	if one.Matched == 0 || cmp.Or(c.last.Compare(one.Last), cmp.Compare(c.team, one.Team)) > 0 {
+		one.Last, one.Team = c.last, c.team
 	}
 	one.Days = (one.Last.Sub(one.First) + time.Minute).Hours() / 24
 	one.Matched += c.n

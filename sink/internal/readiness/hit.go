@@ -16,6 +16,7 @@ type workload struct{ namespace, kind, name string }
 // hits are those whose requests would be rejected.
 type hits struct {
 	workloads         map[workload]time.Time // the last failure
+	fresh             map[workload]bool      // with a failure that does not repeat
 	namespaces, users map[string]bool
 }
 
@@ -25,14 +26,18 @@ func (r *reading) readHits() {
 	var w workload
 	var username string
 	var last time.Time
-	r.pairs(hitSQL, []any{&w.namespace, &w.kind, &w.name, &username, &last}, func(one *sink.Readiness) {
+	var fresh int64
+	r.pairs(hitSQL, []any{&w.namespace, &w.kind, &w.name, &username, &last, &fresh}, func(one *sink.Readiness) {
 		h := all[one]
 		if h == nil {
-			h = &hits{workloads: map[workload]time.Time{}, namespaces: map[string]bool{}, users: map[string]bool{}}
+			h = &hits{workloads: map[workload]time.Time{}, fresh: map[workload]bool{}, namespaces: map[string]bool{}, users: map[string]bool{}}
 			all[one] = h
 		}
 		if known, ok := h.workloads[w]; !ok || last.After(known) {
 			h.workloads[w] = last
+		}
+		if fresh > 0 {
+			h.fresh[w] = true
 		}
 		if w.namespace != "" {
 			h.namespaces[w.namespace] = true
@@ -46,6 +51,7 @@ func (r *reading) readHits() {
 
 func (h *hits) addTo(one *sink.Readiness, now time.Time) {
 	one.Workloads, one.Namespaces, one.Users = int64(len(h.workloads)), int64(len(h.namespaces)), int64(len(h.users))
+	one.NewWorkloads = int64(len(h.fresh))
 	for _, last := range h.workloads {
 		if last.Before(now.Add(-recent)) {
 			one.Healed++

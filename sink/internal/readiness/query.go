@@ -20,8 +20,8 @@ const (
 
 const (
 	countsSQL = `SELECT ` + pair + `, policy_hash, binding_hash, CASE WHEN result = 'Unknown' THEN 'Unknown' ELSE 'Decided' END, evidence,
-	CASE WHEN result = 'Unknown' THEN because ELSE '' END, min(minute), max(minute), CAST(sum(count) AS bigint)
-FROM {rollups} GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9`
+	CASE WHEN result = 'Unknown' THEN because ELSE '' END, {team}, min(minute), max(minute), CAST(sum(count) AS bigint)
+FROM {rollups} GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10`
 
 	endsSQL = `SELECT cluster, max(minute) FROM {cluster's rollups} GROUP BY cluster`
 
@@ -30,12 +30,14 @@ FROM {rollups} GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9`
 	requestsSQL = `SELECT ` + pair + `,
 	count(DISTINCT ` + request + `) FILTER (WHERE ` + stops + `),
 	count(DISTINCT ` + request + `) FILTER (WHERE ` + stops + ` AND namespace = ''),
+	count(DISTINCT ` + request + `) FILTER (WHERE ` + stops + ` AND ` + table.New + `),
 	count(DISTINCT ` + request + `) FILTER (WHERE blocks_anyway),
 	count(DISTINCT ` + request + `) FILTER (WHERE ` + config + `)
 FROM {failures} GROUP BY 1, 2, 3, 4`
 
 	hitSQL = `SELECT ` + pair + `, namespace, CASE WHEN owner_name = '' THEN kind ELSE owner_kind END,
-	CASE WHEN owner_name = '' THEN name ELSE owner_name END, username, max(stage_timestamp)
+	CASE WHEN owner_name = '' THEN name ELSE owner_name END, username, max(stage_timestamp),
+	count(*) FILTER (WHERE ` + table.New + `)
 FROM {failures} AND ` + stops + ` GROUP BY 1, 2, 3, 4, 5, 6, 7, 8`
 
 	policiesSQL = `SELECT cluster, kind, name, text FROM {policies}`
@@ -43,14 +45,17 @@ FROM {failures} AND ` + stops + ` GROUP BY 1, 2, 3, 4, 5, 6, 7, 8`
 
 // build fills in the view that a query reads, with the conditions of a filter.
 func build(sql string, db Querier, f sink.Filter, byNamespace bool) (string, []any) {
-	namespace := "''"
+	namespace, team := "''", "''"
 	if byNamespace {
-		namespace = "namespace"
+		namespace, team = "namespace", "team"
 	}
 	sql = strings.Replace(sql, "{namespace}", namespace, 1)
+	sql = strings.Replace(sql, "{team}", team, 1)
 	// Rollups know minutes only; with the rows of part of a minute the counts would not agree.
 	f.Since, f.Until = f.Since.Truncate(time.Minute), f.Until.Truncate(time.Minute)
-	f = sink.Filter{Cluster: f.Cluster, Policy: f.Policy, Binding: f.Binding, Namespace: f.Namespace, Since: f.Since, Until: f.Until}
+	f = sink.Filter{
+		Cluster: f.Cluster, Policy: f.Policy, Binding: f.Binding, Namespace: f.Namespace, Team: f.Team, Since: f.Since, Until: f.Until,
+	}
 	sql = strings.Replace(sql, "{day}", db.Day("minute"), 1)
 	cluster := sink.Filter{Cluster: f.Cluster, Since: f.Since, Until: f.Until}
 	for _, from := range []struct {

@@ -136,8 +136,10 @@ func (r *reading) silentDays(of *sink.Readiness) int64 {
 // readRequests counts the requests that failed.
 func (r *reading) readRequests() {
 	var row sink.Readiness
-	r.pairs(requestsSQL, []any{&row.WouldFail, &row.ClusterScoped, &row.BlocksAnyway, &row.ConfigErrors}, func(one *sink.Readiness) {
+	var fresh int64
+	r.pairs(requestsSQL, []any{&row.WouldFail, &row.ClusterScoped, &fresh, &row.BlocksAnyway, &row.ConfigErrors}, func(one *sink.Readiness) {
 		one.WouldFail, one.ClusterScoped, one.BlocksAnyway, one.ConfigErrors = row.WouldFail, row.ClusterScoped, row.BlocksAnyway, row.ConfigErrors
+		one.Repeats = row.WouldFail - fresh
 	})
 }
 

@@ -18,6 +18,9 @@ const (
 // Stopping is the condition of sink.Filter's Stopping.
 const Stopping = "(result = 'Fail' OR (result = 'Error' AND NOT ignored))"
 
+// New is the condition of sink.Filter's New.
+const New = "NOT repeats"
+
 // Dialect is what databases write differently.
 type Dialect struct {
 	// Schema stands before the name of a view.
@@ -30,8 +33,8 @@ type Dialect struct {
 	Request string
 }
 
-// CountSQL is the query of sink.Counter. Its columns are the texts of Grouping.By, the span, the count, the requests, the
-// sample, and the first and the last time.
+// CountSQL is the query of sink.Counter. Its columns are the texts of Grouping.By, the span, the count, the requests, the new
+// ones of them, the sample, and the first and the last time.
 func CountSQL[T any](t *Table[T], d Dialect, where string, g sink.Grouping) (string, error) {
 	if g.Every%time.Second != 0 || g.Every < 0 {
 		return "", fmt.Errorf("counting %s: spans of %s are not whole seconds", t.View, g.Every)
@@ -46,6 +49,10 @@ func CountSQL[T any](t *Table[T], d Dialect, where string, g sink.Grouping) (str
 		places = append(places, fmt.Sprint(i+1))
 	}
 	span, count, requests, sample := "0", "count(*)", "count(DISTINCT "+d.Request+")", "min("+d.Text("audit_id")+")"
+	fresh := "0"
+	if g.New && t.Has("repeats") {
+		fresh = "count(DISTINCT " + d.Request + ") FILTER (WHERE " + New + ")"
+	}
 	if t.Has("count") {
 		count, requests, sample = "CAST(sum(count) AS bigint)", "0", "''"
 	}
@@ -53,7 +60,7 @@ func CountSQL[T any](t *Table[T], d Dialect, where string, g sink.Grouping) (str
 		span = d.Span(t.Time, int64(g.Every/time.Second))
 		places = append(places, fmt.Sprint(len(g.By)+1))
 	}
-	columns = append(columns, span, count, requests, sample, "min("+t.Time+")", "max("+t.Time+")")
+	columns = append(columns, span, count, requests, fresh, sample, "min("+t.Time+")", "max("+t.Time+")")
 	query := "SELECT " + strings.Join(columns, ", ") + " FROM " + d.Schema + t.View + where
 	if len(places) > 0 {
 		query += " GROUP BY " + strings.Join(places, ", ")

@@ -46,5 +46,7 @@ var Failures = &Table[sink.Failure]{
 		{Name: "evidence", Field: func(r *sink.Failure) any { return &r.Evidence }},
 		{Name: "effect", Field: func(r *sink.Failure) any { return &r.Effect }},
 		{Name: "blocks_anyway", Field: func(r *sink.Failure) any { return &r.BlocksAnyway }},
+		{Name: "team", Field: func(r *sink.Failure) any { return &r.Team }},
+		{Name: "repeats", Field: func(r *sink.Failure) any { return &r.Repeats }},
 	},
 }

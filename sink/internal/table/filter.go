@@ -13,7 +13,7 @@ func (t *Table[T]) Conditions(f sink.Filter) []Condition {
 	var out []Condition
 	for _, c := range []struct{ column, value string }{
 		{"source", f.Source}, {"partition", f.Partition}, {"cluster", f.Cluster}, {"policy", f.Policy}, {"binding", f.Binding},
-		{"namespace", f.Namespace}, {"audit_id", f.AuditID}, {"name", f.Name}, {"username", f.Username}, {"because", f.Because},
+		{"namespace", f.Namespace}, {"team", f.Team}, {"audit_id", f.AuditID}, {"name", f.Name}, {"username", f.Username}, {"because", f.Because},
 		{"policy_hash", f.PolicyHash},
 	} {
 		if c.value != "" && t.Has(c.column) {

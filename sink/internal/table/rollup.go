@@ -6,7 +6,7 @@ import "github.com/vapshadow/vapshadow/sink"
 var Rollups = &Table[sink.Rollup]{
 	Name: "rollups", View: "v_rollups", Time: "minute",
 	Order: []string{"minute", "cluster", "policy", "binding", "policy_hash", "binding_hash", "namespace", "api_group", "resource",
-		"sub_resource", "operation", "result", "evidence", "because", "effect", "blocks_anyway"},
+		"sub_resource", "operation", "result", "evidence", "because", "effect", "blocks_anyway", "team"},
 	Columns: []Column[sink.Rollup]{
 		{Name: "minute", Key: true, Field: func(r *sink.Rollup) any { return &r.Minute }},
 		{Name: "cluster", Key: true, Indexed: true, Field: func(r *sink.Rollup) any { return &r.Cluster }},
@@ -24,6 +24,7 @@ var Rollups = &Table[sink.Rollup]{
 		{Name: "because", Key: true, Field: func(r *sink.Rollup) any { return &r.Because }},
 		{Name: "effect", Key: true, Field: func(r *sink.Rollup) any { return &r.Effect }},
 		{Name: "blocks_anyway", Key: true, Field: func(r *sink.Rollup) any { return &r.BlocksAnyway }},
+		{Name: "team", Key: true, Field: func(r *sink.Rollup) any { return &r.Team }},
 		{Name: "count", Field: func(r *sink.Rollup) any { return &r.Count }},
 	},
 }
