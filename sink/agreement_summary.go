@@ -56,13 +56,12 @@ type AgreementGroup struct {
 // is as old as its last event.
 func SumAgreement(ctx context.Context, r Reader, f Filter) (*AgreementSummary, error) {
 	b := agreementBuilder{logs: map[[2]string]bool{}, pairs: map[[3]string]*AgreementPair{}, groups: map[[6]string]*AgreementGroup{}}
+	f.Latest = true
 	for row, err := range r.Agreement(ctx, f) {
 		if err != nil {
 			return nil, err
 		}
-		if row.Latest {
-			b.add(&row)
-		}
+		b.add(&row)
 	}
 	return b.summary(), nil
 }

@@ -43,6 +43,8 @@ type Filter struct {
 	Stopping bool
 	// New narrows failures to those that do not repeat.
 	New bool
+	// Latest narrows agreements to those that no later run on the same log tells of anew.
+	Latest bool
 	// Since and Until are the earliest stageTimestamp (or minute) to be read, and the first one not to be.
 	Since, Until time.Time
 	// Limit is how many rows are read at most; 0 for all.

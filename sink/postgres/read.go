@@ -133,6 +133,9 @@ func whereSQL[T any](t *table.Table[T], f sink.Filter) (string, []any) {
 	if f.New && t.Has("repeats") {
 		where = append(where, table.New)
 	}
+	if f.Latest && t.Has("latest") {
+		where = append(where, "latest")
+	}
 	if len(where) == 0 {
 		return "", nil
 	}

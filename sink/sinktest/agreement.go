@@ -138,6 +138,9 @@ func latestAgreement(t *testing.T, open Open) {
 	if diff := cmp.Diff([]string{"made again", "other log", "other policy", "other cluster", "newer", "never given"}, latest); diff != "" {
 		t.Errorf("the runs that count (- expected, + found):\n%s", diff)
 	}
+	if rows := all(t, s.Agreement(t.Context(), sink.Filter{Latest: true})); len(rows) != len(latest) {
+		t.Errorf("the filter lets %d rows through, want %d", len(rows), len(latest))
+	}
 	sum, err := sink.SumAgreement(t.Context(), s, sink.Filter{Cluster: "prod", Policy: "p"})
 	if err != nil || sum.Logs != 3 || sum.Decisions.Agreed != 3 || len(sum.Pairs) != 1 {
 		t.Errorf("3 logs of the policy come to %+v, %v", sum, err)
