@@ -27,7 +27,7 @@ func TestAgreement(t *testing.T) {
 		{"overview", "/", recording(t), []string{"agree on all 1149 recorded decisions", `href="./agreement"`}},
 		{"policy", "/policy?policy=op-rbac", recording(t), []string{"agree on all 20 recorded decisions, 4 of them failures; 6 more", `href="./agreement?policy=op-rbac"`}},
 		{"two sides", "/agreement", fortnight(t), []string{
-			">Disagrees<", "disagree on 2 of 2300 recorded decisions", "both fail it, with different messages", "5a1e0c1c-0000-4000-8000-000000000001",
+			"Disagrees</span> Verified: vapshadow and the apiserver disagree on 2 of 2300 recorded decisions", "both fail it, with different messages", "5a1e0c1c-0000-4000-8000-000000000001",
 			`href="./decision?audit=5a1e0c1c-0000-4000-8000-000000000001"`,
 		}},
 		{"a day", "/agreement?from=2026-11-21&to=2026-11-22", fortnight(t), []string{"agree on all 1149 recorded decisions"}},

@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +25,11 @@ func verifiedLog() []event {
 		named("rejected", created(7, "x", "y", "ok").rejected(422, "Forbidden", denied+"no c")),
 		named("other", created(8, "x", "y", "").seen("x, y").failed("else 0 e")),
 		named("unknown", created(9, "x", "y", "").collection().failed("names 0 gone: n")),
+		named("actions", created(9, "1", "y", "").seen("1, y").noted("validation.policy.admission.k8s.io/validation_failure",
+			`[{"message":"a must be x","policy":"two","binding":"two","expressionIndex":0,"validationActions":["Audit","Warn"]}]`)),
+		named("denied", created(9, "x", "y", "no").seen("x, y")),
+		named("denied otherwise", created(9, "x", "y", "no").rejected(422, "Forbidden", denied+"else")),
+		named("no value", created(9, "x", "y", "").noted("two/else", "v")),
 		named("read", event{"kind": "Event", "apiVersion": "audit.k8s.io/v1", "stage": "ResponseComplete", "verb": "get", "stageTimestamp": fmt.Sprintf(at, 10),
 			"objectRef": map[string]any{"resource": "configmaps", "namespace": "ns", "name": "n", "apiVersion": "v1"}, "responseStatus": map[string]any{"code": 200}}),
 	}
@@ -49,20 +55,24 @@ func TestVerifyRows(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s/%s%s %s %s %d %q", r.Policy, r.Binding, r.Annotation, r.Outcome, r.Reason, r.Count, r.AuditIDs))
 	}
 	want := []string{
-		`deny/deny Agreed BothPass 7 []`,
+		`deny/deny Agreed BothPass 9 []`,
 		`deny/deny NotRecorded  1 []`,
 		`deny/deny Disagreed OnlyApiserverRejects 1 ["rejected"]`,
+		`deny/deny Disagreed OnlyVapshadowRejects 1 ["denied"]`,
+		`deny/deny Disagreed OtherRejection 1 ["denied otherwise"]`,
 		`names/names Undecided NoBody 1 []`,
 		`two/two Agreed BothFail 1 []`,
 		`two/two Agreed Reordered 1 []`,
-		`two/two Agreed BothPass 3 []`,
+		`two/two Agreed BothPass 6 []`,
 		`two/two Disagreed OnlyApiserverFails 1 ["too much"]`,
 		`two/two Disagreed OnlyVapshadowFails 1 ["missing"]`,
+		`two/two Disagreed OtherActions 1 ["actions"]`,
 		`two/two Disagreed OtherMessage 1 ["message"]`,
 		`two/two Undecided NoBody 1 []`,
-		`two/seen Agreed  5 []`,
+		`two/else Disagreed OnlyApiserverAnnotates 1 ["no value"]`,
+		`two/seen Agreed  7 []`,
 		`two/seen Agreed Reordered 1 []`,
-		`two/seen Disagreed OnlyVapshadowAnnotates 1 ["rejected"]`,
+		`two/seen Disagreed OnlyVapshadowAnnotates 3 ["rejected" "denied otherwise" "no value"]`,
 		`two/seen Disagreed OtherValue 1 ["value"]`,
 		`else/else NotGiven  1 []`,
 	}
@@ -104,8 +114,8 @@ func TestVerifyRowsOnce(t *testing.T) {
 	if diff := cmp.Diff(first, again); diff != "" {
 		t.Errorf("the same comparison is another run:\n%s", diff)
 	}
-	if first.Run == "" || first.Ingested != 10 || first.Ingested != first.Evaluated+first.NotAdmission+first.Skipped+first.DeadLettered {
-		t.Errorf("the events of the run do not add up to 10: %+v", first)
+	if first.Run == "" || first.Ingested != 14 || first.Ingested != first.Evaluated+first.NotAdmission+first.Skipped+first.DeadLettered {
+		t.Errorf("the events of the run do not add up to 14: %+v", first)
 	}
 	grown, _, _ := verifiedRows(t, pipeline.ReplayConfig{}, comparedBy, append(verifiedLog(), created(11, "x", "y", "").seen("x, y")))
 	if grown.Run == first.Run || grown.Log != first.Log || !grown.LastEvent.After(first.LastEvent) {
@@ -116,8 +126,13 @@ func TestVerifyRowsOnce(t *testing.T) {
 	if other, _, _ := verifiedRows(t, pipeline.ReplayConfig{}, newer, verifiedLog()); other.Run == first.Run || other.Log != first.Log {
 		t.Errorf("another version: %+v, before %+v", other, first)
 	}
+	// A policy that says otherwise and comes to the same is another input.
+	agreement, _ := verifyWith(t, strings.Replace(verifyPolicies, "object.data.a == 'x'", "'x' == object.data.a", 1), pipeline.ReplayConfig{Minor: 37}, verifiedLog())
+	if other, _, err := agreement.Rows(comparedBy); err != nil || other.Run == first.Run {
+		t.Errorf("another policy: %+v, before %+v (%v)", other, first, err)
+	}
 	since := pipeline.ReplayConfig{Since: time.Date(2026, 11, 21, 6, 0, 5, 0, time.UTC)}
-	if later, _, _ := verifiedRows(t, since, comparedBy, verifiedLog()); later.Log == first.Log || later.Skipped != 4 || later.Ingested != 10 {
+	if later, _, _ := verifiedRows(t, since, comparedBy, verifiedLog()); later.Log == first.Log || later.Skipped != 4 || later.Ingested != 14 {
 		t.Errorf("a part of the log: %+v", later)
 	}
 }
@@ -130,7 +145,7 @@ func TestVerifyRowsOfABrokenLog(t *testing.T) {
 	if diff := cmp.Diff(once, twice); diff != "" {
 		t.Errorf("a repeated event is compared twice:\n%s", diff)
 	}
-	if run.Ingested != 12 || run.DeadLettered != 1 || run.Skipped != 1 || run.Ingested != run.Evaluated+run.NotAdmission+run.Skipped+run.DeadLettered {
+	if run.Ingested != 16 || run.DeadLettered != 1 || run.Skipped != 1 || run.Ingested != run.Evaluated+run.NotAdmission+run.Skipped+run.DeadLettered {
 		t.Errorf("the events of the run: %+v", run)
 	}
 }

@@ -140,6 +140,11 @@ func (e event) updated(second int) event {
 
 func verify(t *testing.T, cfg pipeline.ReplayConfig, events []event) (*pipeline.Agreement, []pipeline.Disagreement) {
 	t.Helper()
+	return verifyWith(t, verifyPolicies, cfg, events)
+}
+
+func verifyWith(t *testing.T, policies string, cfg pipeline.ReplayConfig, events []event) (*pipeline.Agreement, []pipeline.Disagreement) {
+	t.Helper()
 	dir := t.TempDir()
 	var log strings.Builder
 	for _, e := range events {
@@ -150,7 +155,7 @@ func verify(t *testing.T, cfg pipeline.ReplayConfig, events []event) (*pipeline.
 		log.Write(append(line, '\n'))
 	}
 	cfg.Policies, cfg.AuditLog = []string{filepath.Join(dir, "policies.yaml")}, []string{filepath.Join(dir, "audit.log")}
-	for file, content := range map[string]string{cfg.Policies[0]: verifyPolicies, cfg.AuditLog[0]: log.String()} {
+	for file, content := range map[string]string{cfg.Policies[0]: policies, cfg.AuditLog[0]: log.String()} {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}

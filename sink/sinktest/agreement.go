@@ -32,6 +32,8 @@ func Agreement(run string, end time.Time) (sink.AgreementRun, []sink.Agreement) 
 	row.Binding, row.Annotation = "", "asked"
 	add(sink.Agreed, "", 5)
 	add(sink.Disagreed, "OtherValue", 1, "audit-3")
+	row.Annotation = "other"
+	add(sink.Agreed, "", 6)
 	return r, rows
 }
 
@@ -161,9 +163,9 @@ func agreementFilter(t *testing.T, open Open) {
 		filter     sink.Filter
 		runs, rows int
 	}{
-		"all": {sink.Filter{}, 4, 28}, "cluster": {sink.Filter{Cluster: "cluster-1"}, 2, 14}, "policy": {sink.Filter{Policy: "policy-3"}, 4, 7},
+		"all": {sink.Filter{}, 4, 32}, "cluster": {sink.Filter{Cluster: "cluster-1"}, 2, 16}, "policy": {sink.Filter{Policy: "policy-3"}, 4, 8},
 		"binding": {sink.Filter{Binding: "replicas-everywhere"}, 4, 20},
-		"time":    {sink.Filter{Since: noon.Add(time.Hour), Until: noon.Add(3 * time.Hour)}, 2, 14},
+		"time":    {sink.Filter{Since: noon.Add(time.Hour), Until: noon.Add(3 * time.Hour)}, 2, 16},
 		"limit":   {sink.Filter{Limit: 3, Newest: true}, 3, 3},
 	} {
 		runs, rows := all(t, s.AgreementRuns(t.Context(), test.filter)), all(t, s.Agreement(t.Context(), test.filter))
@@ -189,9 +191,15 @@ func agreementIsMaintained(t *testing.T, open Open) {
 			t.Fatal(err)
 		}
 		runs, rows := all(t, s.AgreementRuns(t.Context(), sink.Filter{})), all(t, s.Agreement(t.Context(), sink.Filter{}))
-		if len(runs) != test.kept || len(rows) != 7*test.kept {
-			t.Errorf("after a retention of %v: %d runs and %d rows, want %d and %d", test.retention, len(runs), len(rows), test.kept, 7*test.kept)
+		if len(runs) != test.kept || len(rows) != 8*test.kept {
+			t.Errorf("after a retention of %v: %d runs and %d rows, want %d and %d", test.retention, len(runs), len(rows), test.kept, 8*test.kept)
 		}
+	}
+	// Rows that had stayed behind would belong to a run of the same name.
+	run, _ := Agreement("run-3", noon.Add(-3*day))
+	save(t, s, run, nil)
+	if rows := all(t, s.Agreement(t.Context(), sink.Filter{Until: noon.Add(-day)})); len(rows) != 0 {
+		t.Errorf("%d rows of a run that was dropped are left", len(rows))
 	}
 }
 

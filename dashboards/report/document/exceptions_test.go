@@ -1,6 +1,7 @@
 package document_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -133,5 +134,22 @@ func TestLeavesOut(t *testing.T) {
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("(- expected, + found):\n%s", diff)
 		}
+	}
+}
+
+// TestExceptionsOfWhatIsNotListed: what is beyond the list is counted all the same.
+func TestExceptionsOfWhatIsNotListed(t *testing.T) {
+	b := sample()
+	for i := range 1200 {
+		f := b.Failures[0]
+		f.AuditID, f.Namespace, f.OwnerName = fmt.Sprint("more-", i), fmt.Sprint("team-", i%2), fmt.Sprint("w-", i)
+		b.Failures = append(b.Failures, f)
+	}
+	d := buildWith(t, store(t, b), sink.Filter{Policy: "breaks"}, exception.List{
+		{Policy: "breaks", Namespace: "team-1", Reason: "r", ApprovedBy: "a", Until: day.AddDate(1, 0, 0)},
+	})
+	got, want := d.Bindings[0], document.Excepted{Excepted: 600, NotExcepted: 603}
+	if len(got.Failing) != 1000 || got.Workloads != 1203 || *got.Exceptions != want || d.Exceptions.List[0].Workloads != 600 {
+		t.Errorf("%d of %d workloads are listed, and excepted %+v, %+v", len(got.Failing), got.Workloads, *got.Exceptions, d.Exceptions.List)
 	}
 }
