@@ -107,7 +107,7 @@ func (s *scope) binding(out []Evaluation, c *compiled, b *compiledBinding, as ta
 	}
 	level := replay.Weaker(policy.evidence, m.evidence)
 	for _, p := range f.params {
-		out = append(out, s.evaluate(c, b, as, p, level))
+		out = s.evaluate(out, c, b, as, p, level)
 	}
 	return out
 }

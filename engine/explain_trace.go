@@ -89,7 +89,7 @@ func (t *trace) evaluation(r *run, params *replay.Object) *evaluationTrace {
 // of finds the run of an evaluation; nil where it did not come to one.
 func (b *bindingTrace) of(e *Evaluation) *evaluationTrace {
 	for _, t := range b.runs {
-		if e.sameAs(t.run.out) {
+		if e.sameAs(*t.run.out) {
 			return t
 		}
 	}

@@ -45,8 +45,11 @@ func (c *compiled) findPlaces(m *memory) {
 // keys are those under which the result of a run is remembered.
 type keys struct {
 	run *run
-	// core is the key by the places of match conditions and validations; nil where one of those is not known.
-	core, whole *digest
+	// core is the key by the places of match conditions and validations, whole that with those of messages and audit
+	// annotations besides.
+	core, whole digest
+	// hasCore is false where one of the places is not known, hasWhole until it is asked for too.
+	hasCore, hasWhole bool
 }
 
 // keys makes the first key of a run.
@@ -56,38 +59,32 @@ func (r *run) keys() keys {
 	if c == nil || r.trace != nil || r.objects.converted || len(r.objects.missing) > 0 || r.convertedParams() {
 		return k
 	}
-	if key, ok := r.digest(c.id.and(r.asDigest(r.as)).and(r.doubts()), c.core); ok {
-		k.core = &key
-	}
+	k.core, k.hasCore = r.digest(c.id.and(r.asDigest(r.as)).and(r.doubts()), c.core)
 	return k
 }
 
 // find returns what is remembered; nil where nothing is.
 func (k *keys) find() *remembered {
-	if k.core == nil {
+	if !k.hasCore {
 		return nil
 	}
 	m := k.run.engine.memory
-	known := m.get(*k.core)
+	known := m.get(k.core)
 	if known == nil || !known.elsewhere {
 		return known
 	}
 	if !k.further() {
 		return nil
 	}
-	return m.get(*k.whole)
+	return m.get(k.whole)
 }
 
 // further makes the second key; it is false where a place is not known.
 func (k *keys) further() bool {
-	if k.whole != nil {
-		return true
+	if !k.hasWhole {
+		k.whole, k.hasWhole = k.run.digest(k.core.and(digestNumber(tagOther, 0)), k.run.policy.recallable.further)
 	}
-	key, ok := k.run.digest(k.core.and(digestNumber(tagOther, 0)), k.run.policy.recallable.further)
-	if ok {
-		k.whole = &key
-	}
-	return ok
+	return k.hasWhole
 }
 
 var elsewhere = &remembered{elsewhere: true}
@@ -96,13 +93,13 @@ var elsewhere = &remembered{elsewhere: true}
 // remembered: it hangs on more than values.
 func (k *keys) keep() {
 	r := k.run
-	if k.core == nil || !r.decided() {
+	if !k.hasCore || !r.decided() {
 		return
 	}
 	m := r.engine.memory
 	key := k.core
 	if r.further {
-		m.put(*k.core, elsewhere)
+		m.put(k.core, elsewhere)
 		if !k.further() {
 			return
 		}
@@ -112,12 +109,12 @@ func (k *keys) keep() {
 		result: r.out.Result, verdicts: r.out.Verdicts, annotations: r.out.annotations,
 		blocksAnyway: r.out.BlocksAnyway, annotationError: r.out.AnnotationError, read: r.read,
 	}
-	m.put(*key, known.shared())
+	m.put(key, known.shared())
 }
 
 // decided says whether nothing of the result is unknown.
 func (r *run) decided() bool {
-	e := &r.out
+	e := r.out
 	unknown := func(v Verdict) bool { return v.Result == Unknown }
 	return e.Result != Unknown && e.Because == "" && e.Unknown == nil && !slices.ContainsFunc(e.Verdicts, unknown)
 }

@@ -35,23 +35,26 @@ type run struct {
 	read inputSet
 	// further is set when a message or an audit annotation is evaluated.
 	further bool
-	out     Evaluation
+	// out is what it comes to.
+	out *Evaluation
 	// trace is nil where nobody asks how the evaluation came about.
 	trace *evaluationTrace
 }
 
 // evaluate runs the match conditions, the validations with their messages, and the audit annotations, each with inputs
-// and a budget of their own, as the apiserver does.
-func (s *scope) evaluate(c *compiled, b *compiledBinding, as target, params *replay.Object, level replay.Level) Evaluation {
+// and a budget of their own, as the apiserver does. What that comes to is appended.
+func (s *scope) evaluate(list []Evaluation, c *compiled, b *compiledBinding, as target, params *replay.Object, level replay.Level) []Evaluation {
+	list = append(list, c.evaluation(b))
 	r := s.spare
 	if s.spare = nil; r == nil {
 		r = new(run)
 	}
-	*r = run{scope: s, policy: c, as: as, paramsFrom: params, out: c.evaluation(b), params: types.NullValue}
+	*r = run{scope: s, policy: c, as: as, paramsFrom: params, out: &list[len(list)-1], params: types.NullValue}
 	r.out.Params, r.out.ParamsHash, r.out.Evidence = nameOf(params), s.engine.hashes.of(params), replay.Weaker(replay.Exact, level)
 	r.trace = s.trace.evaluation(r, params)
 	if because, on := r.prepare(); because != "" {
-		return r.undecided(b, because, on)
+		r.undecided(b, because, on)
+		return list
 	}
 	keys := r.keys()
 	if known := keys.find(); known != nil {
@@ -59,7 +62,8 @@ func (s *scope) evaluate(c *compiled, b *compiledBinding, as target, params *rep
 		s.spare = r // Nothing has got hold of it.
 	} else {
 		if because, on := r.prepareValues(); because != "" {
-			return r.undecided(b, because, on)
+			r.undecided(b, because, on)
+			return list
 		}
 		if r.matchConditions() && r.validate() {
 			r.annotate()
@@ -69,13 +73,13 @@ func (s *scope) evaluate(c *compiled, b *compiledBinding, as target, params *rep
 	r.tellRepeats(b)
 	r.weigh()
 	r.out.settle()
-	return r.out
+	return list
 }
 
-func (r *run) undecided(b *compiledBinding, because replay.Reason, on string) Evaluation {
+func (r *run) undecided(b *compiledBinding, because replay.Reason, on string) {
 	u := r.policy.undecided(b, because, on)
 	u.Params, u.ParamsHash = r.out.Params, r.out.ParamsHash
-	return u
+	*r.out = u
 }
 
 // prepare finds out what of the inputs is not known. Where the evaluation as a whole cannot be known, it says why.
