@@ -54,8 +54,8 @@ benchmarks: ## Run the benchmarks; COUNT=6 gives what benchstat compares
 	go test -run '^$$' -bench . -benchmem -count=$(COUNT) $$packages; fi
 
 .PHONY: bench
-bench: build ## Measure beside the targets and the apiserver's own code, into docs/performance.md
-	go run ./internal/speed -count $(COUNT)
+bench: build ## Measure beside the targets and the apiserver's own code, into docs/performance.md; LONG=1: long runs
+	go run ./internal/speed -count $(COUNT) $(if $(LONG),-long)
 
 .PHONY: benchstat
 benchstat: ## Compare two outputs of benchmarks: make benchstat OLD=old.txt NEW=new.txt

@@ -1,15 +1,10 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -18,22 +13,12 @@ func evaluation(ctx context.Context, t *table, count int) error {
 	taken := map[string][]float64{}
 	for range count {
 		// One run takes each figure once, so that what the machine is doing meanwhile is shared.
-		out, err := command(ctx, "go", "test", "-run", "^$", "-bench", "Evaluate", "-benchtime", "300ms", "./engine")
+		results, err := benchmark(ctx, "./engine", "Evaluate", "300ms")
 		if err != nil {
 			return err
 		}
-		for s := bufio.NewScanner(bytes.NewReader(out)); s.Scan(); {
-			f := strings.Fields(s.Text())
-			if len(f) < 4 || !strings.HasPrefix(f[0], "BenchmarkEvaluate/") || f[3] != "ns/op" {
-				continue
-			}
-			name := strings.TrimPrefix(f[0], "BenchmarkEvaluate/")
-			name = name[:strings.LastIndexByte(name, '-')]
-			ns, err := strconv.ParseFloat(f[2], 64)
-			if err != nil {
-				return fmt.Errorf("reading %q: %w", s.Text(), err)
-			}
-			taken[name] = append(taken[name], ns)
+		for name, figures := range results {
+			taken[name] = append(taken[name], figures["ns/op"])
 		}
 	}
 	for _, set := range []struct{ name, target string }{{"1", ""}, {"10", ""}, {"50", "5 times as fast"}, {"200", ""}, {"200-of-which-5-match", ""}} {
@@ -62,14 +47,4 @@ func ratio(a, b []float64) float64 {
 func middle[T cmp.Ordered](list []T) T {
 	sorted := slices.Sorted(slices.Values(list))
 	return sorted[len(sorted)/2]
-}
-
-func command(ctx context.Context, name string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return out, fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
-	}
-	return out, nil
 }

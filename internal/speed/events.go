@@ -5,10 +5,15 @@ import (
 	"strings"
 )
 
-// updateEvent is the i-th update of one of 200 Deployments.
-func updateEvent(i int) string {
+// updateEvent is the i-th update of one of 200 Deployments. Every thousandth has a new image, each another status.
+func updateEvent(i int) string { return updateWith(i, i/1000+1) }
+
+// changingEvent is an update that has a new image each time.
+func changingEvent(i int) string { return updateWith(i, i) }
+
+func updateWith(i, version int) string {
 	name := i % 200
-	body := deployment(name, i)
+	body := deployment(name, i, version)
 	return fmt.Sprintf(`{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"RequestResponse","auditID":"%08d-0000-4000-8000-000000000000",`+
 		`"stage":"ResponseComplete","requestURI":"/apis/apps/v1/namespaces/shop/deployments/web-%d?fieldManager=controller","verb":"update",`+
 		`"user":{"username":"system:serviceaccount:shop:deployer","uid":"5d1f","groups":["system:serviceaccounts","system:serviceaccounts:shop","system:authenticated"]},`+
@@ -21,11 +26,11 @@ func updateEvent(i int) string {
 
 // moment is a time that the i-th event has.
 func moment(i, millis int) string {
-	return fmt.Sprintf("2026-01-02T%02d:%02d:%02d.%03d000Z", i/360000%24, i/6000%60, i/100%60, i%100*10+millis)
+	return fmt.Sprintf("2026-01-%02dT%02d:%02d:%02d.%03d000Z", 2+i/8640000, i/360000%24, i/6000%60, i/100%60, i%100*10+millis)
 }
 
 // deployment is a Deployment of nearly 5 KB, its resourceVersion left open.
-func deployment(name, i int) string {
+func deployment(name, i, version int) string {
 	container := func(n int) string {
 		return fmt.Sprintf(`{"name":"c%d","image":"registry.example.com/shop/web:v%d","args":["serve","--port=%d"],"ports":[{"name":"http","containerPort":%d,"protocol":"TCP"}],`+
 			`"env":[{"name":"A","value":"1"},{"name":"POD_IP","valueFrom":{"fieldRef":{"apiVersion":"v1","fieldPath":"status.podIP"}}}],`+
@@ -50,7 +55,7 @@ func deployment(name, i int) string {
 		`"strategy":{"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":"25%%%%","maxSurge":"25%%%%"}},"revisionHistoryLimit":10,"progressDeadlineSeconds":600},`+
 		`"status":{"observedGeneration":%[2]d,"replicas":%[6]d,"readyReplicas":%[6]d,"conditions":[{"type":"Available","status":"True","lastUpdateTime":"2026-01-02T00:00:%02[7]dZ",`+
 		`"lastTransitionTime":"2026-01-02T00:00:00Z","reason":"MinimumReplicasAvailable","message":"Deployment has minimum availability."}]}}`,
-		name, i/1000+1, fields.String(), container(0), container(1), i%3+1, i%60)
+		name, version, fields.String(), container(0), container(1), i%3+1, i%60)
 }
 
 // readEvent is a read as most of a log is.
@@ -86,4 +91,16 @@ func mixedEvent(i int) string {
 		return leaseEvent(i)
 	}
 	return readEvent(i)
+}
+
+// createdEvent is the creation of a Deployment of its own.
+func createdEvent(i int) string {
+	body := fmt.Sprintf(`{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"app-%[1]d","namespace":"shop","uid":"a-%[1]d","resourceVersion":"%[1]d","generation":1,`+
+		`"creationTimestamp":"2026-01-02T00:00:00Z","labels":{"app.kubernetes.io/name":"app-%[1]d"}},"spec":{"replicas":1,"selector":{"matchLabels":{"app":"app-%[1]d"}},`+
+		`"template":{"metadata":{"labels":{"app":"app-%[1]d"}},"spec":{"containers":[{"name":"main","image":"registry.example.com/shop/app:v%[1]d"}]}}},"status":{}}`, i+1)
+	return fmt.Sprintf(`{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"RequestResponse","auditID":"%08d-0000-4000-b000-000000000000","stage":"ResponseComplete",`+
+		`"requestURI":"/apis/apps/v1/namespaces/shop/deployments","verb":"create","user":{"username":"jane","groups":["system:authenticated"]},`+
+		`"objectRef":{"resource":"deployments","namespace":"shop","name":"app-%d","apiGroup":"apps","apiVersion":"v1"},`+
+		`"responseStatus":{"metadata":{},"code":201},"requestObject":%s,"responseObject":%s,"requestReceivedTimestamp":"%s","stageTimestamp":"%s",`+
+		`"annotations":{"authorization.k8s.io/decision":"allow","authorization.k8s.io/reason":""}}`, i, i+1, body, body, moment(i, 1), moment(i, 4))
 }

@@ -28,13 +28,21 @@ type usage struct {
 
 const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, uid: u, resourceVersion: \"1\", labels: {team: shop}}}\n"
 
-func (p *program) measure(ctx context.Context, t *table) error {
+// files writes what all replays are given.
+func (p *program) files() error {
 	for name, text := range map[string]string{
-		"50.yaml": policies(50), "500.yaml": policies(500), "cluster.yaml": namespace, "empty.log": "",
+		"1.yaml": policies(1), "50.yaml": policies(50), "500.yaml": policies(500), "cluster.yaml": namespace, "empty.log": "",
 	} {
 		if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func (p *program) measure(ctx context.Context, t *table) error {
+	if err := p.files(); err != nil {
+		return err
 	}
 	if err := p.start(ctx, t); err != nil {
 		return err
@@ -50,6 +58,7 @@ func (p *program) measure(ctx context.Context, t *table) error {
 		target             string
 	}{
 		{"replay of updates of 10 KB, 50 policies matching", "matching", ".gz", updateEvent, 5000, events, "5,000 events a CPU second"},
+		{"replay of such updates, the image new each time", "changing", ".gz", changingEvent, 5000, events, ""},
 		{"replay of a mix, a tenth of it such updates", "mixed", ".gz", mixedEvent, 30000, events, "30,000 events a CPU second"},
 		{"replay of reads, as plain JSON lines", "reads", "", readEvent, 100000, megabytes, "400 MB a CPU second"},
 	} {
@@ -161,9 +170,7 @@ func (p *program) cores(ctx context.Context, t *table) error {
 
 // run replays a log once, on so many cores; 0 is all there are.
 func (p *program) run(ctx context.Context, cores int, policies, log string) (usage, error) {
-	cmd := exec.CommandContext(ctx, p.binary, "replay", "-q", "--kubernetes-version", "1.37",
-		"--policies", filepath.Join(p.dir, policies), "--cluster", filepath.Join(p.dir, "cluster.yaml"), "--audit-log", filepath.Join(p.dir, log))
-	cmd.Stderr = os.Stderr
+	cmd := p.command(ctx, policies, filepath.Join(p.dir, log))
 	if cores > 0 {
 		cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", cores))
 	}
@@ -171,11 +178,24 @@ func (p *program) run(ctx context.Context, cores int, policies, log string) (usa
 	if err := cmd.Run(); err != nil {
 		return usage{}, err
 	}
-	u := usage{wall: time.Since(begin), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+	return usageOf(cmd, time.Since(begin)), nil
+}
+
+// command is a replay of a log with policies.
+func (p *program) command(ctx context.Context, policies, log string, more ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, p.binary, append([]string{"replay", "-q", "--kubernetes-version", "1.37",
+		"--policies", filepath.Join(p.dir, policies), "--cluster", filepath.Join(p.dir, "cluster.yaml"), "--audit-log", log}, more...)...)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// usageOf is what a process that has ended took.
+func usageOf(cmd *exec.Cmd, wall time.Duration) usage {
+	u := usage{wall: wall, cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 	if r, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		u.memory = r.Maxrss << 10
 	}
-	return u, nil
+	return u
 }
 
 // write writes a log of so many events, and tells its length before compression.

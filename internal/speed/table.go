@@ -8,7 +8,11 @@ import (
 )
 
 // table has a row a figure.
-type table struct{ rows []row }
+type table struct {
+	// name is the command that makes it.
+	name string
+	rows []row
+}
 
 type row struct{ what, figure, target, upstream string }
 
@@ -26,11 +30,8 @@ func (t *table) String() string {
 	return out.String()
 }
 
-// The table stands between these two lines.
-const (
-	begins = "<!-- make bench writes from here -->\n"
-	ends   = "<!-- to here -->\n"
-)
+// ends is the line behind a table; the one before it names the command.
+const ends = "<!-- to here -->\n"
 
 // writeInto puts the table in the place of the one before it.
 func (t *table) writeInto(path string) error {
@@ -38,6 +39,7 @@ func (t *table) writeInto(path string) error {
 	if err != nil {
 		return err
 	}
+	begins := "<!-- " + t.name + " writes from here -->\n"
 	before, rest, found := strings.Cut(string(text), begins)
 	_, after, closed := strings.Cut(rest, ends)
 	if !found || !closed {
