@@ -23,7 +23,7 @@ type packed struct {
 }
 
 // maxUnpackedBytes bounds the contents that are held beside the packed objects, where the history is not smaller.
-const maxUnpackedBytes = 64 << 20
+const maxUnpackedBytes = 32 << 20
 
 // unpacker packs objects, and holds the contents of those that were last written or looked at.
 type unpacker struct {
