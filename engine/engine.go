@@ -11,6 +11,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/vapshadow/vapshadow/replay"
 )
@@ -180,6 +181,18 @@ type indexKey struct {
 	operation                     replay.Operation
 	orCreate                      bool
 	resources                     *replay.Resources
+}
+
+// MayMatch says whether some policy may match a create or an update of a resource in a state of the cluster: if none
+// does, Evaluate has nothing to say of such requests.
+func (e *Engine) MayMatch(resource schema.GroupVersionResource, subResource string, view replay.View) bool {
+	for _, like := range []replay.Request{{Operation: replay.Create}, {Operation: replay.Update}, {Operation: replay.Update, OrCreate: true}} {
+		like.Resource, like.SubResource, like.View = resource, subResource, view
+		if len(e.candidates(&like)) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // candidates are the policies with a rule that could match requests like this one.

@@ -21,6 +21,12 @@ const horizon = 5 * time.Minute
 // say how.
 func (r *Replayer) Observe(d *Decoded) {
 	ev := d.Event
+	if d.light {
+		if r.observeLight(ev) {
+			return
+		}
+		d.decodeBodies()
+	}
 	op := d.Operation
 	if d.NotAdmission == Excluded {
 		op = operation(ev)

@@ -13,6 +13,9 @@ func (r *Replayer) Requests(d *Decoded) []*Request {
 	if d.Operation == "" {
 		return nil
 	}
+	if d.light {
+		d.decodeBodies()
+	}
 	base := r.base(d)
 	switch {
 	case d.Operation == Connect:

@@ -150,6 +150,8 @@ type Decoded struct {
 	Operation         Operation
 	NotAdmission      NotAdmission
 	request, response map[string]any
+	// light: the bodies are not decoded yet.
+	light bool
 }
 
 // Decode decodes what of an event the other methods look at.
@@ -157,10 +159,15 @@ func Decode(ev *ingest.Event) *Decoded {
 	d := &Decoded{Event: ev}
 	d.Operation, d.NotAdmission = classify(ev)
 	receivedAtLeast(ev, d.Operation)
-	if d.Operation != "" || d.NotAdmission == Excluded {
-		d.request, d.response = decodeBody(ev.RequestObject), decodeBody(ev.ResponseObject)
-	}
+	d.decodeBodies()
 	return d
+}
+
+func (d *Decoded) decodeBodies() {
+	d.light = false
+	if d.Operation != "" || d.NotAdmission == Excluded {
+		d.request, d.response = decodeBody(d.Event.RequestObject), decodeBody(d.Event.ResponseObject)
+	}
 }
 
 func (r *Replayer) resourcesAsOf(from time.Time) *Resources {

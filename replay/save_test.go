@@ -81,7 +81,11 @@ func replayed(r *replay.Replayer, events []*ingest.Event) []string {
 		r.Observe(d)
 		decoded = append(decoded, d)
 	}
-	var out []string
+	return rebuilt(r, decoded)
+}
+
+// rebuilt tells what is rebuilt of events that were observed.
+func rebuilt(r *replay.Replayer, decoded []*replay.Decoded) (out []string) {
 	for _, d := range decoded {
 		for _, req := range r.Requests(d) {
 			rbac, evidence := req.View.RBAC()

@@ -39,6 +39,9 @@ func replay(ctx context.Context, o replayOptions, s stdio) (found findings, err 
 		},
 		Skips: newSkipLog(s.err).add,
 	}
+	if o.Output != "jsonl" {
+		cfg.Unmatched = summary.AddUnmatched
+	}
 	if o.Progress != nil {
 		cfg.Progress = func(p pipeline.Progress) { o.Progress(p.BytesRead, p.BytesTotal, p.Events) }
 	}

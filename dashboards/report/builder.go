@@ -97,6 +97,12 @@ func (b *Builder) Add(rec *sink.Record) {
 	b.undecided += one(unknown && !stops)
 }
 
+// AddUnmatched counts a request that no policy has a rule for, as Add does of a record without evaluations.
+func (b *Builder) AddUnmatched(stageTimestamp time.Time) {
+	b.requests++
+	b.extend(stageTimestamp)
+}
+
 func (b *Builder) extend(at time.Time) {
 	if b.first.IsZero() || at.Before(b.first) {
 		b.first = at

@@ -95,7 +95,7 @@ func (b *openBatch) add(w *entryWork, of []verdicts, state *clusterState) {
 			letter.N++
 			continue
 		}
-		s.rows.event(w.cluster, d, leftOut, of[i].records)
+		s.rows.event(w.cluster, d, leftOut, of[i])
 	}
 	for _, t := range w.told {
 		s.rows.told(w.cluster, t)

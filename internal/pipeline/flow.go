@@ -6,7 +6,8 @@ import (
 	"io"
 	"runtime"
 	"sync"
-	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/vapshadow/vapshadow/engine"
 	"github.com/vapshadow/vapshadow/ingest"
@@ -34,6 +35,8 @@ type flow struct {
 	source   Source
 	replayer *replay.Replayer
 	decide   func(*replay.Request) (engine.Decision, error)
+	// mayMatch says whether policies have rules for a resource: for other requests no records are made. Nil makes them.
+	mayMatch func(resource schema.GroupVersionResource, subResource string, view replay.View) bool
 	result   *Result
 	// each is called with each batch once the one after it is observed; nil stands for evaluate.
 	each func(context.Context, *batch) error
@@ -139,10 +142,18 @@ func (f *flow) decode(b *batch) {
 			b.skips, b.skipOf = append(b.skips, skip), append(b.skipOf, ordinal)
 		}
 		for _, ev := range events {
-			b.events, b.eventOf = append(b.events, replay.Decode(ev)), append(b.eventOf, ordinal)
+			b.events, b.eventOf = append(b.events, f.light(ev)), append(b.eventOf, ordinal)
 		}
 	}
 	b.entries, b.told = nil, outlines.told
+}
+
+// light decodes an event, but not the bodies of one of which they may not be needed.
+func (f *flow) light(ev *ingest.Event) *replay.Decoded {
+	if f.mayMatch == nil {
+		return replay.Decode(ev)
+	}
+	return f.replayer.DecodeLight(ev)
 }
 
 // sequence observes each batch and then evaluates the one before it: when a request is rebuilt, what was logged shortly
@@ -177,131 +188,6 @@ func (f *flow) count(b *batch) {
 		}
 	}
 	f.result.Events += int64(len(b.events) + len(b.told))
-}
-
-// evaluate rebuilds and evaluates the requests of a batch on all workers, and hands the records on in order.
-func (f *flow) evaluate(ctx context.Context, b *batch) error {
-	if b == nil {
-		return nil
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	records, errs := make([][]*sink.Record, len(b.events)), make([]error, len(b.events))
-	leftOut, next := make([]string, len(b.events)), make(chan int, len(b.events))
-	for i, d := range b.events {
-		var admitted bool
-		if leftOut[i], admitted = f.admit(d, b.eventOf[i]); admitted {
-			next <- i
-		}
-	}
-	close(next)
-	var workers sync.WaitGroup
-	for range f.workers() {
-		workers.Go(func() {
-			for i := range next {
-				records[i], errs[i] = f.records(b.events[i])
-			}
-		})
-	}
-	workers.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	for i, of := range records {
-		for _, r := range of {
-			f.result.Requests++
-			if err := f.cfg.Records(r); err != nil {
-				return err
-			}
-		}
-		if f.compare != nil && leftOut[i] == "" {
-			f.compare(b.events[i], of)
-		}
-		if f.store != nil {
-			f.store.event(b.events[i], b.eventOf[i], leftOut[i], of)
-		}
-	}
-	for _, t := range b.told {
-		f.tell(t)
-	}
-	f.progress()
-	return f.stored(ctx, b)
-}
-
-// tell counts an event that is no admission request.
-func (f *flow) tell(t told) {
-	if f.within(t.at) {
-		f.period(t.at)
-		f.result.NotAdmission[string(t.because)]++
-	} else {
-		f.result.OutOfPeriod++
-	}
-	if f.store != nil {
-		f.store.told(t)
-	}
-}
-
-// stored hands the rest of a batch to the store.
-func (f *flow) stored(ctx context.Context, b *batch) error {
-	if f.store == nil {
-		return nil
-	}
-	n := int32(0)
-	for i, skip := range b.skips {
-		if n++; i == 0 || b.skipOf[i] != b.skipOf[i-1] {
-			n = 0
-		}
-		f.store.skip(skip, b.skipOf[i], n)
-	}
-	return f.store.reach(ctx, b.end)
-}
-
-// admit counts an event and says whether it is an admission request within the period; if it is one that is left out,
-// why.
-func (f *flow) admit(d *replay.Decoded, ordinal int64) (leftOut string, admitted bool) {
-	at := d.Event.StageTimestamp
-	if !f.within(at) {
-		f.result.OutOfPeriod++
-		return reasonOutOfPeriod, false
-	}
-	f.period(at)
-	if remembered(d) && f.seen.earlier(d.Event, seenAt{end: ingest.Mark{Offset: ordinal}}) {
-		f.result.Skipped[reasonDuplicate]++
-		return reasonDuplicate, false
-	}
-	if d.Operation == "" {
-		f.result.NotAdmission[string(d.NotAdmission)]++
-		return "", false
-	}
-	f.result.Admissions++
-	return "", true
-}
-
-// within says whether a moment is in the period that was asked for.
-func (f *flow) within(at time.Time) bool {
-	return (f.cfg.Since.IsZero() || !at.Before(f.cfg.Since)) && (f.cfg.Until.IsZero() || at.Before(f.cfg.Until))
-}
-
-func (f *flow) period(at time.Time) {
-	if f.result.First.IsZero() || at.Before(f.result.First) {
-		f.result.First = at
-	}
-	if at.After(f.result.Last) {
-		f.result.Last = at
-	}
-}
-
-func (f *flow) records(d *replay.Decoded) ([]*sink.Record, error) {
-	var out []*sink.Record
-	for _, req := range f.replayer.Requests(d) {
-		decision, err := f.decide(req)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, record(f.cfg.ClusterName, req, decision))
-	}
-	return out, nil
 }
 
 func (f *flow) progress() {

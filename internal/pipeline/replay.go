@@ -44,6 +44,9 @@ type ReplayConfig struct {
 	Store sink.Store
 	// Records is called with each record, in the order of the log. An error ends the replay.
 	Records func(*sink.Record) error
+	// Unmatched is called in place of Records with the stageTimestamp of a request that no policy has a rule for, where
+	// that is known without rebuilding it; nil makes records of all.
+	Unmatched func(time.Time)
 	// Skips is called with each piece of input that is left out; nil is allowed.
 	Skips func(ingest.Skip)
 	// Progress is called now and then, from another goroutine than Records; nil is allowed.
@@ -97,6 +100,9 @@ func Replay(ctx context.Context, cfg ReplayConfig) (*Result, error) {
 	f := &flow{cfg: cfg, source: source, replayer: replayer, decide: fixed(eng), result: result}
 	if len(cfg.Policies) > 0 {
 		result.Pairs = eng.Pairs()
+		if cfg.Unmatched != nil {
+			f.mayMatch = eng.MayMatch
+		}
 		return result, f.finish(ctx, source, eng.Texts)
 	}
 	policies := newTimeline(cfg.Minor, eng)

@@ -72,14 +72,14 @@ func (s *storing) skip(skip ingest.Skip, ordinal int64, n int32) {
 }
 
 // event stores what an event came to. leftOut is why it is not evaluated, where it is not.
-func (s *storing) event(d *replay.Decoded, ordinal int64, leftOut string, records []*sink.Record) {
+func (s *storing) event(d *replay.Decoded, ordinal int64, leftOut string, of verdicts) {
 	if !s.new(ordinal) {
 		return
 	}
 	if d.Event.StageTimestamp.After(s.latest) {
 		s.latest = d.Event.StageTimestamp
 	}
-	s.rows.event(s.cluster, d, leftOut, records)
+	s.rows.event(s.cluster, d, leftOut, of)
 }
 
 // told stores that there was an event that is no admission request.

@@ -119,7 +119,7 @@ func (s *service) resolve(ctx context.Context, letter sink.DeadLetter, d *replay
 		}
 	}
 	r := newRows(id)
-	r.event(letter.Cluster, d, leftOut, v.records)
+	r.event(letter.Cluster, d, leftOut, v)
 	r.count(letter.Cluster, sink.Ingested, "", -1) // It had counted as a dead letter.
 	r.count(letter.Cluster, sink.DeadLettered, letter.Reason, -1)
 	batch := &sink.Batch{Resolved: []sink.DeadLetter{letter}}

@@ -67,7 +67,7 @@ func (r *rows) told(cluster string, t told) {
 
 // event counts an event and adds what it came to. leftOut is why it was not evaluated, where it was not and might have
 // been.
-func (r *rows) event(cluster string, d *replay.Decoded, leftOut string, records []*sink.Record) {
+func (r *rows) event(cluster string, d *replay.Decoded, leftOut string, of verdicts) {
 	r.count(cluster, sink.Ingested, "", 1)
 	switch {
 	case d.Operation == "" && leftOut != reasonDuplicate:
@@ -76,8 +76,8 @@ func (r *rows) event(cluster string, d *replay.Decoded, leftOut string, records 
 		r.count(cluster, sink.Skipped, leftOut, 1)
 	default:
 		r.count(cluster, sink.Evaluated, "", 1)
-		r.count(cluster, sink.Requests, "", int64(len(records)))
-		for item, rec := range records {
+		r.count(cluster, sink.Requests, "", of.requests())
+		for item, rec := range of.records {
 			r.record(rec, item)
 		}
 	}

@@ -37,7 +37,17 @@ func (n *session) evaluate(ctx context.Context, now time.Time) (bool, error) {
 // verdicts are what an event came to.
 type verdicts struct {
 	records []*sink.Record
-	err     error
+	// unmatched: it is one request, of which there is no record because no policy has a rule for it.
+	unmatched bool
+	err       error
+}
+
+// requests counts the admission requests.
+func (v verdicts) requests() int64 {
+	if v.unmatched {
+		return 1
+	}
+	return int64(len(v.records))
 }
 
 // decide evaluates entries on all workers, and adds what comes of them to the batch, in their order.
