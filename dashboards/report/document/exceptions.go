@@ -146,7 +146,7 @@ func (x *Exceptions) lines() []string {
 }
 
 func (x *Exceptions) sentence() string {
-	text := fmt.Sprintf("of the failing workloads of each binding, %d are excepted, %d have an exception that has expired, %d are not excepted", x.Excepted.Excepted, x.Expired, x.NotExcepted)
+	text := fmt.Sprintf("failing workloads of all bindings: %d excepted, %d with an exception that has expired, %d not excepted", x.Excepted.Excepted, x.Expired, x.NotExcepted)
 	if !x.AsOf.IsZero() {
 		text += ", as of " + moment(x.AsOf)
 	}

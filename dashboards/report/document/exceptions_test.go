@@ -97,7 +97,7 @@ func TestExceptionsInEachForm(t *testing.T) {
 		}
 	}
 	none := write(t, "table", buildWith(t, store(t, sample()), sink.Filter{}, exception.List{}))
-	if !strings.Contains(none, "Of the failing workloads of each binding, 0 are excepted, 0 have an exception that has expired, 4 are not excepted") {
+	if !strings.Contains(none, "Failing workloads of all bindings: 0 excepted, 0 with an exception that has expired, 4 not excepted") {
 		t.Errorf("an empty list of exceptions is not told:\n%s", none)
 	}
 }

@@ -87,7 +87,7 @@ func (m *matching) leftOut(by, field string) (out []LeftOut) {
 		out = append(out, LeftOut{by, field + ".namespaceSelector", "leaves out namespaces, and all that is in them, unless " + labels})
 	}
 	if labels := m.ObjectSelector.words(); labels != "" {
-		out = append(out, LeftOut{by, field + ".objectSelector", "leaves out requests unless of the object, or of the one before, " + labels})
+		out = append(out, LeftOut{by, field + ".objectSelector", "leaves out requests unless on the object, or on the one before it, " + labels})
 	}
 	return out
 }
