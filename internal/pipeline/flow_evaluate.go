@@ -43,7 +43,7 @@ func (f *flow) evaluate(ctx context.Context, b *batch) error {
 		}
 	}
 	for i, of := range out {
-		if err := f.handOver(b.events[i], of); err != nil {
+		if err := f.handOver(b.events[i], leftOut[i], of); err != nil {
 			return err
 		}
 		if f.store != nil {
@@ -121,7 +121,7 @@ func (f *flow) period(at time.Time) {
 }
 
 // handOver gives away what an event came to.
-func (f *flow) handOver(d *replay.Decoded, of verdicts) error {
+func (f *flow) handOver(d *replay.Decoded, leftOut string, of verdicts) error {
 	f.result.Requests += of.requests()
 	if of.unmatched {
 		f.cfg.Unmatched(d.Event.StageTimestamp)
@@ -131,7 +131,7 @@ func (f *flow) handOver(d *replay.Decoded, of verdicts) error {
 			return err
 		}
 	}
-	if f.compare != nil && f.within(d.Event.StageTimestamp) {
+	if f.compare != nil && leftOut == "" {
 		f.compare(d, of.records)
 	}
 	return nil
