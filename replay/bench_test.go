@@ -45,3 +45,26 @@ func BenchmarkReconstruct(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkWhose tells whose the object and the Namespace of a request are; one operation is one request.
+func BenchmarkWhose(b *testing.B) {
+	rec := readRecording(b, "testdata/recorded/v1.37.1/requestresponse")
+	r := newReplayer(b, replay.Config{Minor: 37}, rec.snapshot)
+	var requests []*replay.Request
+	for _, ev := range rec.events {
+		d := replay.Decode(ev)
+		r.Observe(d)
+		requests = append(requests, r.Requests(d)...)
+	}
+	for name, tell := range map[string]func(*replay.Request){
+		"owner": func(req *replay.Request) { req.Owner() },
+		"team":  func(req *replay.Request) { req.NamespaceLabel("team") },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				tell(requests[i%len(requests)])
+			}
+		})
+	}
+}

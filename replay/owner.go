@@ -1,5 +1,7 @@
 package replay
 
+import "strings"
+
 // Owner is the workload that an object belongs to.
 type Owner struct{ Kind, Name string }
 
@@ -10,8 +12,8 @@ var ownerResources = map[string][2]string{
 }
 
 // Owner follows the controlling ownerReferences of the request's object up to the workload that a person made: from a
-// Pod to its ReplicaSet and on to its Deployment, as far as snapshot and log show them. It is nil for an object that
-// nothing owns.
+// Pod to its ReplicaSet and on to its Deployment, as far as snapshot and log show them. A Deployment is told by its Pods
+// too, where neither shows the ReplicaSet. It is nil for an object that nothing owns.
 func (r *Request) Owner() *Owner {
 	content := r.Object.Content
 	if content == nil || metadataOf(content)["ownerReferences"] == nil && r.OldObject.Content != nil {
@@ -31,6 +33,9 @@ func (r *Request) Owner() *Owner {
 			s, found = r.View.history.asOf(keyOf(resource[0], resource[1]+ownersOnly, r.Namespace, owner.Name), r.View.from, r.View.to, 0, false)
 		}
 		if !found || s.Content == nil {
+			if deployment := deploymentOf(content, owner); deployment != nil {
+				owner = deployment
+			}
 			break
 		}
 		next := controller(s.Content)
@@ -40,6 +45,20 @@ func (r *Request) Owner() *Owner {
 		owner = next
 	}
 	return owner
+}
+
+// deploymentOf tells the Deployment of a Pod by the rule of its controller, which labels the Pods of a ReplicaSet with a
+// hash and names the ReplicaSet after the Deployment and the hash. It is nil where the Pod is not of that form. Nothing but
+// how requests are grouped hangs on it.
+// https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#pod-template-hash-label
+func deploymentOf(pod map[string]any, owner *Owner) *Owner {
+	labels, _ := metadataOf(pod)["labels"].(map[string]any)
+	hash, _ := labels["pod-template-hash"].(string)
+	name, ok := strings.CutSuffix(owner.Name, "-"+hash)
+	if owner.Kind != "ReplicaSet" || hash == "" || !ok || name == "" {
+		return nil
+	}
+	return &Owner{Kind: "Deployment", Name: name}
 }
 
 func controller(content map[string]any) *Owner {

@@ -22,8 +22,10 @@ type Record struct {
 	Evaluations    []Evaluation        `json:"evaluations"`
 	// Annotations is what the apiserver would have written to its audit event.
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// Owner is the workload that the object belongs to, as its ownerReferences tell.
+	// Owner is the workload that the object belongs to, as its ownerReferences and labels tell.
 	Owner *Owner `json:"owner,omitempty"`
+	// Team is the team that the namespace belongs to, by its label; only where a policy matched.
+	Team string `json:"team,omitempty"`
 }
 
 // Resource is a GroupVersionResource.

@@ -25,7 +25,7 @@ func replay(ctx context.Context, o replayOptions, s stdio) (found findings, err 
 	summary := report.NewBuilder(report.Options{})
 	cfg := pipeline.ReplayConfig{
 		Policies: o.Policies, Cluster: o.Cluster, AuditLog: o.AuditLog, Stdin: s.in,
-		Since: o.Since, Until: o.Until, Minor: o.Minor, Unbound: o.Unbound, ClusterName: o.ClusterName, Workers: o.Workers,
+		Since: o.Since, Until: o.Until, Minor: o.Minor, Unbound: o.Unbound, ClusterName: o.ClusterName, TeamLabel: o.TeamLabel, Workers: o.Workers,
 		History: o.History, HistoryBytes: o.HistoryBytes,
 		Records: func(r *sink.Record) error {
 			found.add(r)

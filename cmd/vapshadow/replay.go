@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/vapshadow/vapshadow/internal/config"
 )
 
 // replayOptions is a command line of "vapshadow replay", checked.
@@ -19,7 +21,9 @@ type replayOptions struct {
 	Unbound      bool
 	Strict       bool
 	ClusterName  string
-	Workers      int // at least 1
+	// TeamLabel is the label of Namespaces that names their team; empty: none.
+	TeamLabel string
+	Workers   int // at least 1
 	// History is the file that holds the state of the cluster between runs; empty: none. HistoryBytes bounds the memory
 	// that it takes; 0: no bound.
 	History      string
@@ -122,6 +126,8 @@ func (f *replayFlags) addTo(cmd *cobra.Command) {
 	flags.BoolVar(&o.Strict, "strict", false, "take a policy that is refused, or an event that cannot be\n"+
 		"read, for an error (otherwise counted and reported)")
 	flags.StringVar(&o.ClusterName, "cluster-name", "", "`NAME` to write to the cluster field of each record")
+	flags.StringVar(&o.TeamLabel, "team-label", config.TeamLabel, "`LABEL` of namespaces that names the team that they belong to;\n"+
+		"it is written to each record and row; empty is none")
 	flags.IntVar(&o.Workers, "workers", 0, "how many requests to evaluate at once (default one a CPU)")
 	flags.Var(&f.historyBytes, "history-bytes", "memory for earlier states of objects, about; the objects that\n"+
 		"were not written or looked at longest go first; 0 is no bound")
@@ -154,6 +160,9 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 	}
 	if o.Workers < 1 {
 		return wrongUsage(cmd, "--workers is %d: at least 1 is needed", o.Workers)
+	}
+	if o.TeamLabel != "" && !config.IsLabelKey(o.TeamLabel) {
+		return wrongUsage(cmd, "--team-label %q is no key of a label: give one such as team or example.com/team", o.TeamLabel)
 	}
 	if o.Store != "" && slices.Contains(replayDocuments, f.output.value) {
 		return wrongUsage(cmd, "--store does not go with -o %s, which is about this log alone: run `vapshadow report --store … -o %s` afterwards",

@@ -37,7 +37,7 @@ func TestReplayOptions(t *testing.T) {
 			args: []string{"--audit-log=a.log", "--policies=p.yaml"},
 			want: replayOptions{
 				AuditLog: []string{"a.log"}, Policies: []string{"p.yaml"},
-				Minor: 37, HistoryBytes: 512 << 20, Output: "table", Workers: runtime.GOMAXPROCS(0),
+				Minor: 37, HistoryBytes: 512 << 20, Output: "table", Workers: runtime.GOMAXPROCS(0), TeamLabel: "team",
 			},
 		},
 		{
@@ -45,15 +45,15 @@ func TestReplayOptions(t *testing.T) {
 			args: []string{"--audit-log=a,b.log", "--audit-log=-", "--policies=p", "--policies=q", "--cluster=c", "--cluster=d"},
 			want: replayOptions{
 				AuditLog: []string{"a,b.log", "-"}, Policies: []string{"p", "q"}, Cluster: []string{"c", "d"},
-				Minor: 37, HistoryBytes: 512 << 20, Output: "table", Workers: runtime.GOMAXPROCS(0),
+				Minor: 37, HistoryBytes: 512 << 20, Output: "table", Workers: runtime.GOMAXPROCS(0), TeamLabel: "team",
 			},
 		},
 		{
 			name: "a cluster's own policies are enough",
-			args: []string{"--audit-log=a.log", "--cluster=c", "-o=jsonl", "--kubernetes-version=v1.33.4-gke.100", "--workers=3", "--unbound", "--strict", "--cluster-name=prod"},
+			args: []string{"--audit-log=a.log", "--cluster=c", "-o=jsonl", "--kubernetes-version=v1.33.4-gke.100", "--workers=3", "--unbound", "--strict", "--cluster-name=prod", "--team-label=example.com/owner"},
 			want: replayOptions{
 				AuditLog: []string{"a.log"}, Cluster: []string{"c"},
-				Minor: 33, Output: "jsonl", HistoryBytes: 512 << 20, Workers: 3, Unbound: true, Strict: true, ClusterName: "prod",
+				Minor: 33, Output: "jsonl", HistoryBytes: 512 << 20, Workers: 3, Unbound: true, Strict: true, ClusterName: "prod", TeamLabel: "example.com/owner",
 			},
 		},
 		{
@@ -62,7 +62,7 @@ func TestReplayOptions(t *testing.T) {
 			want: replayOptions{
 				AuditLog: []string{"a.log"}, Policies: []string{"p"},
 				Since: time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC), Until: ago(90 * time.Minute),
-				Minor: 37, HistoryBytes: 512 << 20, Output: "table", Workers: runtime.GOMAXPROCS(0),
+				Minor: 37, HistoryBytes: 512 << 20, Output: "table", Workers: runtime.GOMAXPROCS(0), TeamLabel: "team",
 			},
 		},
 		{
@@ -70,7 +70,7 @@ func TestReplayOptions(t *testing.T) {
 			args: []string{"--audit-log=a.log", "--policies=p", "--since=7d"},
 			want: replayOptions{
 				AuditLog: []string{"a.log"}, Policies: []string{"p"}, Since: ago(7 * 24 * time.Hour),
-				Minor: 37, HistoryBytes: 512 << 20, Output: "table", Workers: runtime.GOMAXPROCS(0),
+				Minor: 37, HistoryBytes: 512 << 20, Output: "table", Workers: runtime.GOMAXPROCS(0), TeamLabel: "team",
 			},
 		},
 	}

@@ -22,6 +22,8 @@ type evidenceFlags struct {
 	days                     int
 	coverage                 float64
 	exceptions               string
+	// team is asked for by reports only: a plan for the requests of one team would deny those of others.
+	team string
 }
 
 func (f *evidenceFlags) addTo(cmd *cobra.Command) {
@@ -44,7 +46,7 @@ func (f *evidenceFlags) addTo(cmd *cobra.Command) {
 // options checks the flags.
 func (f *evidenceFlags) options(cmd *cobra.Command) (document.Options, error) {
 	o := document.Options{
-		Filter:   sink.Filter{Cluster: f.cluster, Policy: f.policy, Binding: f.binding, Since: f.from.time.UTC(), Until: f.to.time.UTC()},
+		Filter:   sink.Filter{Cluster: f.cluster, Policy: f.policy, Binding: f.binding, Team: f.team, Since: f.from.time.UTC(), Until: f.to.time.UTC()},
 		Criteria: criteria(f.days, f.coverage, f.now.time.UTC()),
 		Versions: documentVersions(),
 	}
@@ -114,6 +116,7 @@ The same data gives the same bytes: nothing in the report says when it was made.
 		},
 	}
 	f.addTo(cmd)
+	cmd.Flags().StringVar(&f.team, "team", "", "`NAME` of the team, as the label of its namespaces says it\n(default all)")
 	addEnumerated(cmd, output, "output", "o", "what to write")
 	return cmd
 }

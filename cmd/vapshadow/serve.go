@@ -21,6 +21,7 @@ type serveFlags struct {
 	listen    string
 	minor     minorVersion
 	retention time.Duration
+	teamLabel string
 }
 
 func newServeCommand(s stdio) *cobra.Command {
@@ -61,6 +62,7 @@ the policies again at once; SIGTERM ends in good order.`,
 	flags.StringVar(&f.name, "cluster-name", "", "`NAME` of the cluster")
 	flags.StringVar(&f.store, "store", "", "`URL` of the database: postgres://… or sqlite:FILE (default sqlite:vapshadow.db)")
 	flags.Var(&f.minor, "kubernetes-version", fmt.Sprintf("the apiserver to be, 1.%d to 1.%d", oldestMinor, newestMinor))
+	flags.StringVar(&f.teamLabel, "team-label", "", "`LABEL` of namespaces that names their team (default team)")
 	flags.StringVar(&f.listen, "listen", "", "`ADDRESS` of the pages, /metrics, /healthz and /readyz (default\n"+
 		"127.0.0.1:9080)")
 	flags.DurationVar(&f.retention, "retention", 0, "how long rows are kept, such as 2160h; 0 is for ever")
@@ -95,6 +97,9 @@ func (f *serveFlags) config(cmd *cobra.Command) (*config.Config, error) {
 	}
 	if changed("listen") {
 		c.Listen = f.listen
+	}
+	if changed("team-label") {
+		c.TeamLabel = f.teamLabel
 	}
 	if changed("retention") {
 		c.Retention = f.retention

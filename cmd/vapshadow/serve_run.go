@@ -72,6 +72,7 @@ func serve(ctx context.Context, c *config.Config, s stdio) (err error) {
 func serveConfig(c *config.Config, minor int, log *slog.Logger) pipeline.ServeConfig {
 	cfg := pipeline.ServeConfig{
 		Name: c.Name, Clusters: map[string][]string{}, Live: map[string]pipeline.LiveConfig{}, Minor: minor,
+		TeamLabel:    c.TeamLabel,
 		HistoryBytes: int64(c.Limits.HistoryBytes), QueueBytes: int64(c.Limits.QueueBytes), Workers: c.Workers,
 		CheckpointEvery: c.CheckpointEvery, ShutdownTimeout: c.ShutdownTimeout, Log: log,
 	}

@@ -59,7 +59,7 @@ func readiness() Panel {
   SELECT DISTINCT cluster, name AS policy
   FROM vapshadow.v_policies AS p
   WHERE kind = 'ValidatingAdmissionPolicy'
-    AND '*' IN (${policy:sqlstring}) AND '*' IN (${binding:sqlstring}) AND '*' IN (${namespace:sqlstring})
+    AND '*' IN (${policy:sqlstring}) AND '*' IN (${binding:sqlstring}) AND '*' IN (${team:sqlstring}) AND '*' IN (${namespace:sqlstring})
     AND ` + among("cluster") + `
     AND NOT EXISTS (SELECT FROM totals AS t WHERE t.cluster = p.cluster AND t.policy = p.name)
 )

@@ -47,7 +47,7 @@ func (v Variable) json() map[string]any {
 
 // unnamed is shown and chosen where a column is empty: Grafana cannot offer an empty choice.
 var unnamed = map[string]string{
-	"cluster": "(unnamed)", "binding": "(none)", "namespace": "(cluster-wide)",
+	"cluster": "(unnamed)", "binding": "(none)", "team": "(none)", "namespace": "(cluster-wide)",
 }
 
 // shown is a column as a person sees it.
@@ -75,8 +75,8 @@ func among(columns ...string) string {
 
 // scope are the variables that narrow what is shown of the policies, each narrowing those behind it.
 func scope() []Variable {
-	columns := []string{"cluster", "policy", "binding", "namespace"}
-	labels := []string{"Cluster", "Policy", "Binding", "Namespace"}
+	columns := []string{"cluster", "policy", "binding", "team", "namespace"}
+	labels := []string{"Cluster", "Policy", "Binding", "Team", "Namespace"}
 	variables := []Variable{postgresVariable}
 	for i, c := range columns {
 		sql := "SELECT DISTINCT " + shown(c) + " AS " + c + "\nFROM vapshadow.v_rollups\nWHERE $__timeFilter(minute)"
@@ -90,7 +90,7 @@ func scope() []Variable {
 
 // chosen is the condition that a row is in the scope and in the time range, by the column of its time.
 func chosen(time string) string {
-	return "$__timeFilter(" + time + ")\n  AND " + among("cluster", "policy", "binding", "namespace")
+	return "$__timeFilter(" + time + ")\n  AND " + among("cluster", "policy", "binding", "team", "namespace")
 }
 
 // linkTo leads to a dashboard, in the same time range, narrowed to the values that a table's row has in columns.

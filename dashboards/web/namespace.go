@@ -17,11 +17,14 @@ const maxNamespaces = 1000
 func namespaces(ctx context.Context, s *server, q query) (view, error) {
 	v := view{Title: "Namespaces", Crumbs: []crumb{{"Overview", q.link("")}}}
 	t := table{
-		Caption: "Namespaces with requests that a policy matched", Head: heads("Namespace", "#Requests stopped", "#Workloads", "#Evaluations", "Decided"),
+		Caption: "Namespaces with requests that a policy matched", Head: heads("Namespace", "Team", "#Requests stopped", "#Workloads", "#Evaluations", "Decided"),
 		Empty: "No policy matched a request in this period. Choose a longer one above, or look at Sources to see whether events arrive.",
 	}
 	type key struct{ cluster, name string }
-	type one struct{ stopped, workloads, all, unknown int64 }
+	type one struct {
+		stopped, workloads, all, unknown int64
+		team                             sink.Group // the last
+	}
 	all := map[key]*one{}
 	at := func(g sink.Group) *one {
 		k := key{g.Values[0], g.Values[1]}
@@ -30,12 +33,15 @@ func namespaces(ctx context.Context, s *server, q query) (view, error) {
 		}
 		return all[k]
 	}
-	results, err := collect(s.Reader.CountRollups(ctx, q.filter(), sink.Grouping{By: []string{"cluster", "namespace", "result"}}))
+	results, err := collect(s.Reader.CountRollups(ctx, q.filter(), sink.Grouping{By: []string{"cluster", "namespace", "result", "team"}}))
 	if err != nil {
 		return v, err
 	}
 	for _, g := range results {
 		at(g).all += g.Count
+		if !g.Last.Before(at(g).team.Last) {
+			at(g).team = g
+		}
 		if g.Values[2] == "Unknown" {
 			at(g).unknown += g.Count
 		}
@@ -67,7 +73,7 @@ func namespaces(ctx context.Context, s *server, q query) (view, error) {
 		}
 		name.Note = k.cluster
 		n := all[k]
-		t.Rows = append(t.Rows, []cell{name, count(n.stopped), count(n.workloads), count(n.all), {Bar: newBar(percent(n.all-n.unknown, n.all), n.all,
+		t.Rows = append(t.Rows, []cell{name, teamCell(&q, lastTeam(n.team)), count(n.stopped), count(n.workloads), count(n.all), {Bar: newBar(percent(n.all-n.unknown, n.all), n.all,
 			labelled{"ready", "decided", n.all - n.unknown}, labelled{"unknown", "unknown", n.unknown})}})
 	}
 	if len(names) > maxNamespaces {
@@ -77,7 +83,24 @@ func namespaces(ctx context.Context, s *server, q query) (view, error) {
 	return v, nil
 }
 
+// lastTeam is the team of a group whose last value is one.
+func lastTeam(g sink.Group) string {
+	if len(g.Values) == 0 {
+		return ""
+	}
+	return g.Values[len(g.Values)-1]
+}
+
+// teamCell leads to what there is of a team.
+func teamCell(q *query, team string) cell {
+	if team == "" {
+		return cell{Text: "(none)", Class: "quiet"}
+	}
+	return linked(team, q.link("namespaces", "team", team))
+}
+
 type namespaceView struct {
+	Team                                  cell
 	Answer                                string
 	Readiness, Workloads, Users, Messages table
 	Unknowns                              table
@@ -107,6 +130,9 @@ func namespace(ctx context.Context, s *server, q query) (view, error) {
 		Changes: changes(&q, matched), Coverage: totalCoverage(matched), Legend: coverageLegend,
 		Requests: q.link("search", "namespace", name, "result", "stopped"), New: q.link("search", "namespace", name, "result", "new"),
 	}
+	if b.Team, err = teamOf(ctx, s.Reader, &q, f); err != nil {
+		return v, err
+	}
 	for _, fill := range []struct {
 		table *table
 		make  func(context.Context, Reader, *query, sink.Filter) (table, error)
@@ -118,4 +144,19 @@ func namespace(ctx context.Context, s *server, q query) (view, error) {
 	b.Trend, err = trend(ctx, s.Reader, f, "Requests in this namespace that a policy would have stopped, or of which it is not known")
 	v.Body = b
 	return v, err
+}
+
+// teamOf is the team that a namespace belonged to last.
+func teamOf(ctx context.Context, r Reader, q *query, f sink.Filter) (cell, error) {
+	f.Team = ""
+	var last sink.Group
+	for g, err := range r.CountRollups(ctx, f, sink.Grouping{By: []string{"team"}}) {
+		if err != nil {
+			return cell{}, err
+		}
+		if !g.Last.Before(last.Last) {
+			last = g
+		}
+	}
+	return teamCell(q, lastTeam(last)), nil
 }

@@ -40,7 +40,7 @@ var sites = []site{
 		"policy-changed": "/policy?policy=op-nsobj", "namespaces": "/namespaces", "namespace": "/namespace?namespace=staging-a",
 		"workload": "/workload?kind=Deployment&name=pre-deployment-9-36&namespace=test-1", "unknowns": "/unknowns", "sources": "/sources",
 		"agreement": "/agreement", "agreement-policy": "/agreement?policy=op-nsobj", "search": "/search?result=stopped", "decision": "/decision?audit=", "period": "/?from=2026-11-10&to=2026-11-12T12:00",
-		"missing": "/nowhere",
+		"missing": "/nowhere", "team": "/?team=team-a", "team-namespaces": "/namespaces?team=team-a", "team-namespace": "/namespace?namespace=test-1",
 	}},
 	{"empty", empty, map[string]string{
 		"overview": "/", "namespaces": "/namespaces", "unknowns": "/unknowns", "sources": "/sources", "search": "/search", "decision": "/decision?audit=none",

@@ -19,7 +19,7 @@ type query struct {
 	Since, Until, Newest time.Time
 	Period               string
 	Page                 int
-	Cluster              string
+	Cluster, Team        string
 }
 
 // periods are what a person chooses from, counted back from the newest data.
@@ -51,7 +51,7 @@ func (s *server) query(ctx context.Context, r *http.Request) (query, error) {
 			}
 		}
 	}
-	q.Period, q.Cluster = q.get("period"), q.get("cluster")
+	q.Period, q.Cluster, q.Team = q.get("period"), q.get("cluster"), q.get("team")
 	if q.Period == "" {
 		q.Period = defaultPeriod
 	}
@@ -120,13 +120,13 @@ func (q *query) get(name string) string { return q.values.Get(name) }
 
 // filter has what narrows every page.
 func (q *query) filter() sink.Filter {
-	return sink.Filter{Cluster: q.Cluster, Since: q.Since, Until: q.Until}
+	return sink.Filter{Cluster: q.Cluster, Team: q.Team, Since: q.Since, Until: q.Until}
 }
 
-// link is a page with the period of this one, and with names and values of its own. An empty value is left out.
+// link is a page with the period, the cluster and the team of this one, and with names and values of its own. An empty value is left out.
 func (q *query) link(page string, pairs ...string) string {
 	values := url.Values{}
-	for _, name := range []string{"period", "from", "to", "cluster"} {
+	for _, name := range []string{"period", "from", "to", "cluster", "team"} {
 		if v := q.get(name); v != "" {
 			values.Set(name, v)
 		}
@@ -154,9 +154,15 @@ func (q query) Hidden(asked ...string) (out []field) {
 }
 
 // Anytime is this page without from and to.
-func (q query) Anytime() string {
+func (q query) Anytime() string { return q.without("from", "to") }
+
+// AllTeams is this page without the team.
+func (q query) AllTeams() string { return q.without("team") }
+
+// without is this page without some values.
+func (q query) without(names ...string) string {
 	values := url.Values{}
-	for _, f := range q.Hidden("from", "to") {
+	for _, f := range q.Hidden(names...) {
 		values.Set(f.Name, f.Value)
 	}
 	return "?" + values.Encode()

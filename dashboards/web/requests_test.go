@@ -136,6 +136,30 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
+// TestTeams: a team is shown where it is known, and narrows all that is shown.
+func TestTeams(t *testing.T) {
+	s := serve(t, web.Config{Reader: recording(t)})
+	for _, test := range []struct{ path, says, not string }{
+		{"/namespaces", ">team-a<", ""},
+		{"/namespaces", ">staging-a<", ""},
+		{"/namespaces?team=team-a", ">test-1<", ">staging-a<"},
+		{"/namespaces?team=team-a", "all teams", ">test-2<"},
+		{"/namespace?namespace=test-1", `namespaces?team=team-a`, ""},
+		{"/namespace?namespace=staging-a", "(none)", "team=team-a"},
+		{"/policy?policy=op-param-cluster&team=team-a", ">test-1<", ">test-2<"},
+		{"/search?policy=op-param-cluster&team=team-b", "test-2", "test-1"},
+		{"/?team=team-a", "./policy?policy=op-param-cluster&amp;team=team-a", ""},
+	} {
+		body := get(t, s.URL+test.path).body
+		if !strings.Contains(body, test.says) {
+			t.Errorf("%s does not say %q", test.path, test.says)
+		}
+		if test.not != "" && strings.Contains(body, test.not) {
+			t.Errorf("%s says %q", test.path, test.not)
+		}
+	}
+}
+
 // TestPaging goes through all failures, page by page.
 func TestPaging(t *testing.T) {
 	db := recording(t)

@@ -12,6 +12,12 @@ import (
 
 var headerName = regexp.MustCompile(`^[A-Za-z0-9-]*$`)
 
+var labelKey = regexp.MustCompile(`^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)
+
+// IsLabelKey says whether a text can be the key of a label.
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
+func IsLabelKey(s string) bool { return labelKey.MatchString(s) }
+
 // Check says all that is wrong, not only the first.
 func (c *Config) Check() error {
 	var wrong []error
@@ -46,6 +52,9 @@ func (c *Config) Check() error {
 	}
 	if h := c.Pages.TrustedHeader; !headerName.MatchString(h) {
 		say("pages.trustedHeader: %q is no name of a header", h)
+	}
+	if c.TeamLabel != "" && !IsLabelKey(c.TeamLabel) {
+		say("teamLabel: %q is no key of a label, such as team or example.com/team", c.TeamLabel)
 	}
 	clusters := map[string]bool{}
 	for i, cluster := range c.Clusters {

@@ -17,9 +17,11 @@ type Config struct {
 	// PoliciesEvery is how often they are looked at for a change.
 	PoliciesEvery time.Duration `yaml:"policiesEvery"`
 	// Unbound evaluates policies without a binding as though bound to everything with [Audit].
-	Unbound  bool      `yaml:"unbound"`
-	Clusters []Cluster `yaml:"clusters"`
-	Sources  []Source  `yaml:"sources"`
+	Unbound bool `yaml:"unbound"`
+	// TeamLabel is the label of Namespaces that names the team that they belong to; empty for none.
+	TeamLabel string    `yaml:"teamLabel"`
+	Clusters  []Cluster `yaml:"clusters"`
+	Sources   []Source  `yaml:"sources"`
 	// Forward is where `vapshadow forward` writes to; the service does not look at it.
 	Forward *Forward `yaml:"forward"`
 	// Listen is the address of /metrics, /healthz, /readyz and the pages; Pprof that of /debug/pprof, empty for none.

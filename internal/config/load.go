@@ -17,11 +17,16 @@ import (
 func Default() *Config {
 	return &Config{
 		Name: "vapshadow", Store: "sqlite:vapshadow.db", Listen: "127.0.0.1:9080", PoliciesEvery: 10 * time.Second,
+		TeamLabel:       TeamLabel,
 		Limits:          Limits{HistoryBytes: 256 << 20, QueueBytes: 32 << 20},
 		CheckpointEvery: time.Minute, ShutdownTimeout: 20 * time.Second,
 		Log: Log{Level: "info", Format: "text"},
 	}
 }
+
+// TeamLabel is the label of Namespaces that names their team where nothing else is said. Where nobody uses it, nothing comes
+// of it; where somebody does, what it says is what it means.
+const TeamLabel = "team"
 
 // Load reads a file and checks it. "${NAME}" in a value stands for the environment variable NAME, "$${" for "${" itself.
 // An error names the file, and the line where one is to blame.

@@ -146,7 +146,7 @@ func (f *flow) verdicts(d *replay.Decoded) (out verdicts) {
 		if err != nil {
 			return verdicts{err: err}
 		}
-		out.records = append(out.records, record(f.cfg.ClusterName, req, decision))
+		out.records = append(out.records, record(f.cfg.ClusterName, f.cfg.TeamLabel, req, decision))
 	}
 	return out
 }

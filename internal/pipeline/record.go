@@ -6,8 +6,9 @@ import (
 	"github.com/vapshadow/vapshadow/sink"
 )
 
-// record turns what the policies came to on a request into its row.
-func record(cluster string, req *replay.Request, d engine.Decision) *sink.Record {
+// record turns what the policies came to on a request into its row. teamLabel is the label of Namespaces that names their
+// team.
+func record(cluster, teamLabel string, req *replay.Request, d engine.Decision) *sink.Record {
 	out := &sink.Record{
 		AuditID: req.Event.AuditID, StageTimestamp: req.Event.StageTimestamp, Cluster: cluster,
 		Operation:   string(req.Operation),
@@ -28,6 +29,9 @@ func record(cluster string, req *replay.Request, d engine.Decision) *sink.Record
 	}
 	if owner := req.Owner(); owner != nil {
 		out.Owner = &sink.Owner{Kind: owner.Kind, Name: owner.Name}
+	}
+	if teamLabel != "" && len(d.Evaluations) > 0 { // Nothing is stored of other requests.
+		out.Team = req.NamespaceLabel(teamLabel)
 	}
 	for i := range d.Evaluations {
 		out.Evaluations[i] = evaluation(&d.Evaluations[i])

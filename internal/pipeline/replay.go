@@ -33,6 +33,8 @@ type ReplayConfig struct {
 	Unbound bool
 	// ClusterName is written to each record.
 	ClusterName string
+	// TeamLabel is the label of Namespaces that names the team that they belong to; empty is none.
+	TeamLabel string
 	// Workers is how many events are decoded and evaluated at a time; 0 is one a core.
 	Workers int
 	// HistoryBytes bounds, approximately, the memory that earlier states of objects take; 0 is no bound.

@@ -108,7 +108,7 @@ func rollup(rec *sink.Record, e *sink.Evaluation) sink.Rollup {
 		Policy: e.Policy, Binding: e.Binding, PolicyHash: e.PolicyHash, BindingHash: e.BindingHash,
 		Namespace: rec.Namespace, Group: rec.Resource.Group, Resource: rec.Resource.Resource, SubResource: rec.SubResource,
 		Operation: rec.Operation, Result: e.Result, Evidence: e.Evidence, Because: because,
-		Effect: e.Effect, BlocksAnyway: e.BlocksAnyway,
+		Effect: e.Effect, BlocksAnyway: e.BlocksAnyway, Team: rec.Team,
 	}
 }
 
@@ -158,7 +158,7 @@ func failureRow(place sink.Place, rec *sink.Record, e *sink.Evaluation) sink.Fai
 		Policy: e.Policy, Binding: e.Binding,
 		PolicyHash: e.PolicyHash, BindingHash: e.BindingHash, ParamHash: e.ParamsHash,
 		ValidationActions: e.ValidationActions, ExpressionIndex: -1,
-		Evidence: e.Evidence, Effect: e.Effect, BlocksAnyway: e.BlocksAnyway,
+		Evidence: e.Evidence, Effect: e.Effect, BlocksAnyway: e.BlocksAnyway, Team: rec.Team,
 	}
 	if rec.Owner != nil {
 		f.OwnerKind, f.OwnerName = rec.Owner.Kind, rec.Owner.Name

@@ -24,6 +24,8 @@ type ServeConfig struct {
 	Live map[string]LiveConfig
 	// Minor is the apiserver to be: 37 for Kubernetes 1.37.
 	Minor int
+	// TeamLabel is the label of Namespaces that names the team that they belong to; empty is none.
+	TeamLabel string
 	// HistoryBytes bounds, approximately, the memory that earlier states of a cluster's objects take; 0 is no bound.
 	HistoryBytes int64
 	// QueueBytes bounds the input that is under way; 0 stands for 32 MiB.

@@ -16,10 +16,12 @@ import (
 
 // clusterState is what is known of one cluster.
 type clusterState struct {
-	name     string
-	log      *slog.Logger
-	replayer *replay.Replayer
-	evaluate func(*replay.Request) (engine.Decision, error)
+	name string
+	// teamLabel is ServeConfig's.
+	teamLabel string
+	log       *slog.Logger
+	replayer  *replay.Replayer
+	evaluate  func(*replay.Request) (engine.Decision, error)
 	// policies are those that are evaluated now.
 	policies func() *engine.Engine
 	// unwatch ends the watching of the running cluster; nil where it is not watched.
@@ -50,7 +52,7 @@ func (c *clusterState) decide(d *replay.Decoded) (out verdicts) {
 		if err != nil {
 			return verdicts{err: err}
 		}
-		records = append(records, record(c.name, req, decision))
+		records = append(records, record(c.name, c.teamLabel, req, decision))
 	}
 	return verdicts{records: records}
 }
@@ -78,7 +80,7 @@ func (c *clusterStates) known(name string) *clusterState { return c.all[name] }
 
 // begin makes the state of a cluster from its snapshot, and from what an earlier process knew, if that is given.
 func (c *clusterStates) begin(name string, earlier io.Reader) (*clusterState, error) {
-	state := &clusterState{name: name, log: c.cfg.Log, seen: newSeen()}
+	state := &clusterState{name: name, teamLabel: c.cfg.TeamLabel, log: c.cfg.Log, seen: newSeen()}
 	config := replay.Config{Minor: c.cfg.Minor, HistoryBytes: c.cfg.HistoryBytes}
 	if c.cfg.Policies != nil {
 		state.replayer = c.cfg.Policies.Replayer(config)

@@ -26,7 +26,7 @@ func Build(ctx context.Context, r sink.Reader, o Options) (*Document, error) {
 	d := &Document{
 		APIVersion: APIVersion, Versions: o.Versions, Bindings: []Binding{},
 		Asked: Asked{
-			From: o.Filter.Since, To: o.Filter.Until, Cluster: o.Filter.Cluster, Policy: o.Filter.Policy, Binding: o.Filter.Binding,
+			From: o.Filter.Since, To: o.Filter.Until, Cluster: o.Filter.Cluster, Policy: o.Filter.Policy, Binding: o.Filter.Binding, Team: o.Filter.Team,
 			Days: max(c.Days, 0), Coverage: max(c.Coverage, 0), Now: c.Now,
 		},
 	}

@@ -16,7 +16,7 @@ var columns = []string{
 	"decided_presumed", "decided_otherwise", "unknown", "coverage", "would_fail", "workloads", "namespaces", "users", "failing_now",
 	"healed", "blocks_anyway", "config_errors", "system_actors", "policy_hash", "binding_hash", "namespace", "kind", "name",
 	"requests", "message", "audit_ids", "note", "exception", "until", "approved_by", "reason",
-	"repeats", "new_workloads",
+	"repeats", "new_workloads", "team",
 }
 
 func writeCSV(w io.Writer, d *Document) error {
@@ -42,7 +42,7 @@ func writeCSV(w io.Writer, d *Document) error {
 			_ = out.Write(row(map[string]any{
 				"exception": e[0], "until": e[1], "approved_by": e[2], "reason": e[3], "record": "workload", "cluster": b.Cluster, "policy": b.Policy, "binding": b.Binding, "verdict": l.Result, "last": l.Last,
 				"namespace": l.Namespace, "kind": l.Kind, "name": l.Name, "requests": l.Requests, "message": l.Message,
-				"audit_ids": strings.Join(l.AuditIDs, " "), "repeats": l.Repeats,
+				"audit_ids": strings.Join(l.AuditIDs, " "), "repeats": l.Repeats, "team": l.Team,
 			}))
 		}
 	}

@@ -49,6 +49,7 @@ type Asked struct {
 	Cluster  string    `json:"cluster,omitempty"`
 	Policy   string    `json:"policy,omitempty"`
 	Binding  string    `json:"binding,omitempty"`
+	Team     string    `json:"team,omitempty"`
 	Days     int       `json:"days"`
 	Coverage float64   `json:"coverage"`
 	Now      time.Time `json:"now,omitzero"`
@@ -98,9 +99,11 @@ type Binding struct {
 // Workload is a workload that would fail.
 type Workload struct {
 	Namespace string `json:"namespace"`
-	Kind      string `json:"kind"`
-	Name      string `json:"name"`
-	Requests  int64  `json:"requests"`
+	// Team is the one that the namespace belonged to last; empty where none is known.
+	Team     string `json:"team,omitempty"`
+	Kind     string `json:"kind"`
+	Name     string `json:"name"`
+	Requests int64  `json:"requests"`
 	// Repeats are those of Requests that only repeat what the object failed before.
 	Repeats int64     `json:"repeats"`
 	Last    time.Time `json:"last"`

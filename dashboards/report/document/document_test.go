@@ -254,6 +254,38 @@ func TestSchema(t *testing.T) {
 	}
 }
 
+// TestTeam: a document of one team tells of its requests, and says so.
+func TestTeam(t *testing.T) {
+	b := sample()
+	for i := range b.Rollups {
+		if b.Rollups[i].Policy == "clean" {
+			b.Rollups[i].Team = "payments"
+		}
+	}
+	for i := range b.Failures {
+		if b.Failures[i].AuditID == "id-2" {
+			b.Failures[i].Team = "payments"
+		}
+	}
+	d := build(t, store(t, b), sink.Filter{Team: "payments"})
+	got := map[string][2]int64{}
+	for _, one := range d.Bindings {
+		got[one.Policy] = [2]int64{one.Matched, one.WouldFail}
+	}
+	if diff := cmp.Diff(map[string][2]int64{"clean": {160, 0}, "breaks": {0, 1}, "blocks": {}, "silent": {}}, got); diff != "" {
+		t.Errorf("matched, and would fail (- expected, + found):\n%s", diff)
+	}
+	if failing := d.Bindings[0].Failing; len(failing) != 1 || failing[0].Team != "payments" || failing[0].Requests != 1 {
+		t.Errorf("failing: %+v", failing)
+	}
+	if text := write(t, "table", d); !strings.Contains(text, "in all that is stored of the team payments") {
+		t.Errorf("the document does not say that it is about one team:\n%s", text)
+	}
+	if text := write(t, "csv", d); !strings.Contains(text, ",1,,payments\n") {
+		t.Errorf("the CSV does not name the team:\n%s", text)
+	}
+}
+
 func TestUnknownFormat(t *testing.T) {
 	if err := document.Write(&bytes.Buffer{}, "docx", &document.Document{}); err == nil {
 		t.Error("an unknown form is written")

@@ -37,6 +37,7 @@ type tally struct {
 	lastFresh bool
 	auditIDs  []string
 	message   messageName
+	team      string // of the last request
 }
 
 // tallies tells what would fail of one binding.
@@ -93,6 +94,7 @@ func count[K comparable](of map[K]*tally, name K, row *sink.Failure) {
 		one = &tally{message: messageName{row.Message, row.Result}}
 		of[name] = one
 	}
+	one.team = row.Team
 	again := one.requests > 0 && one.last == row.Place
 	counted := again && one.lastFresh
 	if !row.Repeats && !counted {
@@ -116,7 +118,7 @@ func (t *tallies) addTo(b *Binding) {
 	}
 	for name, of := range t.workloads {
 		b.Failing = append(b.Failing, Workload{
-			Namespace: name.namespace, Kind: name.kind, Name: name.name, Requests: of.requests, Repeats: of.requests - of.fresh, Last: of.last.StageTimestamp,
+			Namespace: name.namespace, Team: of.team, Kind: name.kind, Name: name.name, Requests: of.requests, Repeats: of.requests - of.fresh, Last: of.last.StageTimestamp,
 			Now:    !of.last.StageTimestamp.Before(b.Now.Add(-recent)),
 			Result: of.message.result, Message: of.message.message, AuditIDs: of.auditIDs,
 		})

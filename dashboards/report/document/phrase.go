@@ -58,16 +58,19 @@ func (d *Document) period() string {
 
 func (d *Document) askedPeriod() string {
 	from, to := d.Asked.From, d.Asked.To
+	out := "what is stored from " + moment(from) + " to " + moment(to)
 	switch {
 	case from.IsZero() && to.IsZero():
-		return "all that is stored"
+		out = "all that is stored"
 	case to.IsZero():
-		return "what is stored since " + moment(from)
+		out = "what is stored since " + moment(from)
 	case from.IsZero():
-		return "what is stored before " + moment(to)
-	default:
-		return "what is stored from " + moment(from) + " to " + moment(to)
+		out = "what is stored before " + moment(to)
 	}
+	if d.Asked.Team != "" {
+		out += " of the team " + plain(d.Asked.Team)
+	}
+	return out
 }
 
 // population says what became of all that was read.

@@ -201,6 +201,20 @@ func TestHostileNamesStayInComments(t *testing.T) {
 	}
 }
 
+// TestTeamsAreTold: whoever reads a plan sees whose each namespace is.
+func TestTeamsAreTold(t *testing.T) {
+	r := record(simple).count("a", "Pass", 9).count("b", "Fail", 1).count("c", "Pass", 9)
+	for i := range r.Rollups {
+		r.Rollups[i].Team = map[string]string{"a": "red", "b": "blue"}[r.Rollups[i].Namespace]
+	}
+	text := written(t, r.plan(t, sink.Criteria{}))
+	for _, want := range []string{"#     a of team red: ", "#     b of team blue: would break", "#     c: "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the plan does not say %q:\n%s", want, text)
+		}
+	}
+}
+
 // TestRepeatsAreTold: the evidence above a binding says how much of what fails only repeats.
 func TestRepeatsAreTold(t *testing.T) {
 	r := record(simple).count("a", "Pass", 9).count("b", "Fail", 1).count("c", "Fail", 1)

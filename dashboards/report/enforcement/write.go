@@ -50,7 +50,7 @@ func (p *Plan) write(out *bytes.Buffer, s *Step) error {
 	}
 	comment(out, "  the clean namespaces, which deny:")
 	for _, n := range s.Clean {
-		comment(out, "    %s: %s", n.Namespace, evidence(n))
+		comment(out, "    %s: %s", named(n), evidence(n))
 	}
 	if err := object(out, s.Deny); err != nil {
 		return err
@@ -58,9 +58,17 @@ func (p *Plan) write(out *bytes.Buffer, s *Step) error {
 	out.WriteString("---\n")
 	comment(out, "the rest of policy %s, binding %s, with the actions of now", s.Policy, s.Binding)
 	for _, n := range s.Others {
-		comment(out, "    %s: %s (%s)", n.Namespace, n.Sentence(), evidence(n))
+		comment(out, "    %s: %s (%s)", named(n), n.Sentence(), evidence(n))
 	}
 	return object(out, s.Rest)
+}
+
+// named is a namespace, with whose it is.
+func named(n sink.Readiness) string {
+	if n.Team == "" {
+		return n.Namespace
+	}
+	return n.Namespace + " of team " + n.Team
 }
 
 func evidence(r sink.Readiness) string {
