@@ -26,6 +26,8 @@ type Grouping struct {
 	New bool
 	// Limit is how many groups are read at most; 0 for all.
 	Limit int
+	// Workloads: the workloads of each group of failures are counted, and its requests are not.
+	Workloads bool
 }
 
 // Group is what rows that are counted together come to.
@@ -36,10 +38,13 @@ type Group struct {
 	Span time.Time
 	// Count is the number of rows of Failures, or the sum of the counts of Rollups.
 	Count int64
-	// Requests are the admission requests among the rows; 0 for Rollups.
+	// Requests are the admission requests among the rows; 0 for Rollups, and where workloads are counted. A request is told
+	// apart by its cluster, its audit ID, its item and its time.
 	Requests int64
 	// New are those of Requests that do not only repeat; 0 where Grouping.New does not ask for it.
 	New int64
+	// Workloads are the workloads among the rows, where Grouping asks for them.
+	Workloads int64
 	// Sample is the least audit ID; empty for Rollups.
 	Sample string
 	// First and Last are the earliest and the latest time.

@@ -61,6 +61,9 @@ type Maintainer interface {
 	// their events, an agreement as the last one of its log. A retention of 0 drops nothing. The ledger, the positions, the
 	// policies and the checkpoints stay.
 	Maintain(ctx context.Context, retention time.Duration, now time.Time) error
+	// Seal stores what each day (UTC) that begins before a time comes to, where the day has changed since. It changes no
+	// result: counting over weeks then takes these, and reads the rows of the other days only.
+	Seal(ctx context.Context, before time.Time) error
 }
 
 // Database is a Store with all that can be done with it.

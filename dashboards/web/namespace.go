@@ -53,11 +53,12 @@ func namespaces(ctx context.Context, s *server, q query) (view, error) {
 	for _, g := range stopped {
 		at(g).stopped = g.Requests
 	}
-	for w, err := range s.Reader.CountFailures(ctx, stopping(q.filter()), sink.Grouping{By: []string{"cluster", "namespace", "workload_kind", "workload_name"}}) {
-		if err != nil {
-			return v, err
-		}
-		at(w).workloads++
+	workloads, err := collect(s.Reader.CountFailures(ctx, stopping(q.filter()), sink.Grouping{By: []string{"cluster", "namespace"}, Workloads: true}))
+	if err != nil {
+		return v, err
+	}
+	for _, g := range workloads {
+		at(g).workloads = g.Workloads
 	}
 	names := make([]key, 0, len(all))
 	for k := range all {

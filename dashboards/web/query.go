@@ -103,6 +103,10 @@ func (q *query) bound() error {
 	}
 	if length := periods[i].Length; length > 0 && !q.Newest.IsZero() {
 		q.Since = q.Newest.Add(time.Minute - length)
+		if length > 24*time.Hour {
+			// Whole days (UTC) are counted once, and not again for each page.
+			q.Since = q.Since.Truncate(24 * time.Hour)
+		}
 	}
 	return nil
 }

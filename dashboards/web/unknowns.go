@@ -94,15 +94,34 @@ type unknownsView struct {
 	ByNamespace table
 }
 
+// decided are the evaluations of all policies together, as the readiness counts them.
+func decided(matched []sink.Group) []sink.Readiness {
+	var sum sink.Readiness
+	for _, g := range matched {
+		sum.Matched += g.Count
+		switch result, evidence := g.Values[0], g.Values[1]; {
+		case result == "Unknown":
+			sum.Unknown += g.Count
+		case evidence == "Exact":
+			sum.DecidedExact += g.Count
+		case evidence == "Presumed":
+			sum.DecidedPresumed += g.Count
+		default:
+			sum.DecidedOtherwise += g.Count
+		}
+	}
+	return []sink.Readiness{sum}
+}
+
 // unknowns answers: what has to be logged, for all to be decided?
 func unknowns(ctx context.Context, s *server, q query) (view, error) {
 	v := view{Title: "Unknowns", Crumbs: []crumb{{"Overview", q.link("")}}}
 	f := q.filter()
-	all, err := s.Reader.Readiness(ctx, f, s.Criteria)
+	matched, err := collect(s.Reader.CountRollups(ctx, f, sink.Grouping{By: []string{"result", "evidence"}}))
 	if err != nil {
 		return v, err
 	}
-	b := unknownsView{Coverage: totalCoverage(all), Legend: coverageLegend}
+	b := unknownsView{Coverage: totalCoverage(decided(matched)), Legend: coverageLegend}
 	if b.Reasons, err = unknownsTable(ctx, s.Reader, &q, f); err != nil {
 		return v, err
 	}

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -25,7 +26,7 @@ func (s *Store) Commit(ctx context.Context, b *sink.Batch) error {
 		if err := s.ensureDays(ctx, days); err != nil {
 			return err
 		}
-		err := s.retry(ctx, func(tx pgx.Tx) error { return write(ctx, tx, p) })
+		err := s.retry(ctx, func(tx pgx.Tx) error { return s.write(ctx, tx, p) })
 		if code(err) == checkViolation && try < maxTries {
 			s.days.forget()
 			continue
@@ -50,7 +51,7 @@ func resolve(ctx context.Context, tx pgx.Tx, keys [][]byte) error {
 }
 
 // write writes a batch in two trips: what may refuse it, then the rest.
-func write(ctx context.Context, tx pgx.Tx, p *batch.Prepared) error {
+func (s *Store) write(ctx context.Context, tx pgx.Tx, p *batch.Prepared) error {
 	if err := claim(ctx, tx, p); err != nil {
 		return err
 	}
@@ -65,6 +66,8 @@ func write(ctx context.Context, tx pgx.Tx, p *batch.Prepared) error {
 	insert(&out, table.Rollups, p.Rollups, add)
 	insert(&out, table.Ledger, p.Ledger, add)
 	insert(&out, table.DeadLetters, p.DeadLetters, keep)
+	// Last, since whoever else writes with this store waits for it until the transaction ends.
+	queueChanges(&out, s.writer, rand.Text(), p.CountedDays())
 	if out.Len() == 0 {
 		return nil
 	}

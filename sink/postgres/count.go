@@ -2,11 +2,15 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/vapshadow/vapshadow/sink"
+	"github.com/vapshadow/vapshadow/sink/internal/daily"
 	"github.com/vapshadow/vapshadow/sink/internal/table"
 )
 
@@ -22,20 +26,47 @@ var dialect = table.Dialect{
 	Span: func(column string, seconds int64) string {
 		return fmt.Sprintf("floor(extract(epoch FROM %s) / %d)::bigint * %d", column, seconds, seconds)
 	},
-	Request: "(cluster, audit_id, item)",
+	// The time comes first: it alone tells most of them apart.
+	Request: "(stage_timestamp, item, cluster, audit_id)",
 }
 
 // CountFailures implements sink.Counter.
 func (s *Store) CountFailures(ctx context.Context, f sink.Filter, g sink.Grouping) iter.Seq2[sink.Group, error] {
-	return count(ctx, s, table.Failures, f, g)
+	return s.countWithin(ctx, daily.Failures, f, g)
 }
 
 // CountRollups implements sink.Counter.
 func (s *Store) CountRollups(ctx context.Context, f sink.Filter, g sink.Grouping) iter.Seq2[sink.Group, error] {
-	return count(ctx, s, table.Rollups, f, g)
+	return s.countWithin(ctx, daily.Rollups, f, g)
 }
 
-func count[T any](ctx context.Context, s *Store, t *table.Table[T], f sink.Filter, g sink.Grouping) iter.Seq2[sink.Group, error] {
+func (s *Store) countWithin(ctx context.Context, kind daily.Kind, f sink.Filter, g sink.Grouping) iter.Seq2[sink.Group, error] {
+	return func(yield func(sink.Group, error) bool) {
+		err := s.within(ctx, func(one snapshot) error {
+			for group, err := range daily.Count(ctx, one, kind, f, g) {
+				if err != nil {
+					return err
+				}
+				if !yield(group, nil) {
+					return errEnough
+				}
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(sink.Group{}, err)
+		}
+	}
+}
+
+// errEnough: whoever reads has read enough.
+var errEnough = errors.New("enough has been read")
+
+type queryer interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+func count[T any](ctx context.Context, db queryer, t *table.Table[T], f sink.Filter, g sink.Grouping) iter.Seq2[sink.Group, error] {
 	return func(yield func(sink.Group, error) bool) {
 		where, args := whereSQL(t, f)
 		query, err := table.CountSQL(t, dialect, where, g)
@@ -43,7 +74,7 @@ func count[T any](ctx context.Context, s *Store, t *table.Table[T], f sink.Filte
 			yield(sink.Group{}, err)
 			return
 		}
-		rows, err := s.pool.Query(ctx, query, args...)
+		rows, err := db.Query(ctx, query, args...)
 		if err != nil {
 			yield(sink.Group{}, fmt.Errorf("counting %s: %w", t.View, err))
 			return

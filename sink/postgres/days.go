@@ -85,6 +85,9 @@ func (s *Store) Maintain(ctx context.Context, retention time.Duration, now time.
 		return nil
 	}
 	firstKept := table.Day(now.Add(-retention))
+	if err := s.unseal(ctx, firstKept); err != nil {
+		return err
+	}
 	if err := s.dropDays(ctx, firstKept); err != nil {
 		return err
 	}
@@ -99,7 +102,8 @@ func (s *Store) Maintain(ctx context.Context, retention time.Duration, now time.
 			return fmt.Errorf("deleting rows past the retention: %w", err)
 		}
 	}
-	return nil
+	// Again: somebody may have sealed a day meanwhile, as it was before it was dropped.
+	return s.unseal(ctx, firstKept)
 }
 
 func (s *Store) dropDays(ctx context.Context, firstKept time.Time) error {

@@ -15,40 +15,40 @@ import (
 
 // Failures implements sink.Reader.
 func (s *Store) Failures(ctx context.Context, f sink.Filter) iter.Seq2[sink.Failure, error] {
-	return read(ctx, s, table.Failures, f)
+	return read(ctx, s.pool, table.Failures, f)
 }
 
 // Annotations implements sink.Reader.
 func (s *Store) Annotations(ctx context.Context, f sink.Filter) iter.Seq2[sink.Annotation, error] {
-	return read(ctx, s, table.Annotations, f)
+	return read(ctx, s.pool, table.Annotations, f)
 }
 
 // Rollups implements sink.Reader.
 func (s *Store) Rollups(ctx context.Context, f sink.Filter) iter.Seq2[sink.Rollup, error] {
-	return read(ctx, s, table.Rollups, f)
+	return read(ctx, s.pool, table.Rollups, f)
 }
 
 // Ledger implements sink.Reader.
 func (s *Store) Ledger(ctx context.Context, f sink.Filter) iter.Seq2[sink.LedgerLine, error] {
-	return read(ctx, s, table.Ledger, f)
+	return read(ctx, s.pool, table.Ledger, f)
 }
 
 // DeadLetters implements sink.Reader.
 func (s *Store) DeadLetters(ctx context.Context, f sink.Filter) iter.Seq2[sink.DeadLetter, error] {
-	return read(ctx, s, table.DeadLetters, f)
+	return read(ctx, s.pool, table.DeadLetters, f)
 }
 
 // Policies implements sink.Reader.
 func (s *Store) Policies(ctx context.Context, f sink.Filter) iter.Seq2[sink.PolicyText, error] {
-	return read(ctx, s, table.Policies, f)
+	return read(ctx, s.pool, table.Policies, f)
 }
 
 // read reads the view, which a role that may only read sees too.
-func read[T any](ctx context.Context, s *Store, t *table.Table[T], f sink.Filter) iter.Seq2[T, error] {
+func read[T any](ctx context.Context, db queryer, t *table.Table[T], f sink.Filter) iter.Seq2[T, error] {
 	sql, args := selectSQL(t, f)
 	return func(yield func(T, error) bool) {
 		var row T
-		rows, err := s.pool.Query(ctx, sql, args...)
+		rows, err := db.Query(ctx, sql, args...)
 		if err != nil {
 			yield(row, fmt.Errorf("reading %s: %w", t.View, err))
 			return

@@ -6,9 +6,10 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,6 +24,8 @@ import (
 type Store struct {
 	pool *pgxpool.Pool
 	days days
+	// writer names this process where it notes which days it changes.
+	writer string
 }
 
 var _ sink.Database = (*Store)(nil)
@@ -43,7 +46,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the database: %w", err)
 	}
-	s := &Store{pool: pool}
+	s := &Store{pool: pool, writer: rand.Text()}
 	version, err := s.version(ctx)
 	if err == nil {
 		err = migrate.Check("postgres", version)
@@ -127,7 +130,7 @@ func (s *Store) retry(ctx context.Context, do func(pgx.Tx) error) error {
 		if try == maxTries {
 			return fmt.Errorf("tried %d times: %w", try, err)
 		}
-		wait := time.Duration(rand.Int64N(int64(min(try*try, 50)) * int64(10*time.Millisecond)))
+		wait := time.Duration(mathrand.Int64N(int64(min(try*try, 50)) * int64(10*time.Millisecond)))
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():

@@ -1,10 +1,8 @@
 package sinktest
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/vapshadow/vapshadow/sink"
+	"github.com/vapshadow/vapshadow/sink/internal/daily"
 )
 
 // varied are failures and rollups that differ in all that is counted by.
@@ -61,17 +60,6 @@ func countFailures(t *testing.T, open Open) {
 	}
 	b := varied()
 	commit(t, s, b)
-	fields := map[string]func(sink.Failure) string{
-		"policy": func(f sink.Failure) string { return f.Policy }, "username": func(f sink.Failure) string { return f.Username },
-		"expression_index":   func(f sink.Failure) string { return fmt.Sprint(f.ExpressionIndex) },
-		"blocks_anyway":      func(f sink.Failure) string { return fmt.Sprint(f.BlocksAnyway) },
-		"team":               func(f sink.Failure) string { return f.Team },
-		"repeats":            func(f sink.Failure) string { return fmt.Sprint(f.Repeats) },
-		"unknown_attributes": func(f sink.Failure) string { return strings.Join(f.Unknown, ", ") },
-		"workload_kind":      func(f sink.Failure) string { return cmp.Or(f.OwnerKind, f.Kind) },
-		"workload_name":      func(f sink.Failure) string { return cmp.Or(f.OwnerName, f.Name) },
-	}
-	place := func(f sink.Failure) string { return fmt.Sprint(f.Cluster, f.AuditID, f.Item) }
 	every := func(sink.Failure) bool { return true }
 	for _, test := range []struct {
 		filter   sink.Filter
@@ -99,17 +87,9 @@ func countFailures(t *testing.T, open Open) {
 		{sink.Filter{Team: "payments"}, func(f sink.Failure) bool { return f.Team == "payments" }, sink.Grouping{By: []string{"repeats"}}},
 		{sink.Filter{Because: "other"}, func(sink.Failure) bool { return false }, sink.Grouping{By: []string{"policy"}}},
 	} {
-		groups := grouper{grouping: test.grouping, requests: map[*sink.Group]map[string]bool{}}
-		for _, f := range Expect(b).Failures {
-			if test.keep(f) {
-				var values []string
-				for _, name := range test.grouping.By {
-					values = append(values, fields[name](f))
-				}
-				groups.add(values, f.StageTimestamp, 1, place(f), f.AuditID, f.Repeats)
-			}
-		}
-		if diff := gocmp.Diff(groups.ordered(), all(t, s.CountFailures(t.Context(), test.filter, test.grouping)), cmpopts.EquateEmpty()); diff != "" {
+		kept := Tables{Failures: slices.DeleteFunc(Expect(b).Failures, func(f sink.Failure) bool { return !test.keep(f) })}
+		want := all(t, counted{kept}.Count(t.Context(), daily.Failures, sink.Filter{}, test.grouping))
+		if diff := gocmp.Diff(want, all(t, s.CountFailures(t.Context(), test.filter, test.grouping)), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%+v of %+v (- expected, + found):\n%s", test.grouping, test.filter, diff)
 		}
 	}
@@ -125,68 +105,9 @@ func countRollups(t *testing.T, open Open) {
 	b := varied()
 	commit(t, s, b)
 	for _, grouping := range []sink.Grouping{{}, {By: []string{"policy", "result", "blocks_anyway"}}, {Every: time.Hour, By: []string{"result"}}} {
-		groups := grouper{grouping: grouping, requests: map[*sink.Group]map[string]bool{}}
-		for _, r := range Expect(b).Rollups {
-			values := []string{r.Policy, r.Result, fmt.Sprint(r.BlocksAnyway)}
-			if len(grouping.By) == 1 {
-				values = values[1:2]
-			}
-			groups.add(values[:len(grouping.By)], r.Minute, r.Count, "", "", false)
-		}
-		if diff := gocmp.Diff(groups.ordered(), all(t, s.CountRollups(t.Context(), sink.Filter{}, grouping)), cmpopts.EquateEmpty()); diff != "" {
+		want := all(t, counted{Expect(b)}.Count(t.Context(), daily.Rollups, sink.Filter{}, grouping))
+		if diff := gocmp.Diff(want, all(t, s.CountRollups(t.Context(), sink.Filter{}, grouping)), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%+v (- expected, + found):\n%s", grouping, diff)
 		}
 	}
-}
-
-// grouper does in memory what a store is to do.
-type grouper struct {
-	grouping sink.Grouping
-	groups   []*sink.Group
-	requests map[*sink.Group]map[string]bool // with what is new among them
-}
-
-func (g *grouper) add(values []string, at time.Time, n int64, request, sample string, repeats bool) {
-	var span time.Time
-	if g.grouping.Every > 0 {
-		span = at.Truncate(g.grouping.Every)
-	}
-	i := slices.IndexFunc(g.groups, func(o *sink.Group) bool { return slices.Equal(o.Values, values) && o.Span.Equal(span) })
-	if i < 0 {
-		i = len(g.groups)
-		g.groups = append(g.groups, &sink.Group{Values: values, Span: span, First: at, Last: at, Sample: sample})
-		g.requests[g.groups[i]] = map[string]bool{}
-	}
-	group := g.groups[i]
-	group.Count += n
-	group.Sample = min(group.Sample, sample)
-	if request != "" {
-		g.requests[group][request] = g.requests[group][request] || !repeats
-	}
-	if at.Before(group.First) {
-		group.First = at
-	}
-	if at.After(group.Last) {
-		group.Last = at
-	}
-}
-
-func (g *grouper) ordered() []sink.Group {
-	var out []sink.Group
-	for _, group := range g.groups {
-		group.Requests = int64(len(g.requests[group]))
-		for _, fresh := range g.requests[group] {
-			if fresh && g.grouping.New {
-				group.New++
-			}
-		}
-		out = append(out, *group)
-	}
-	slices.SortFunc(out, func(a, b sink.Group) int {
-		return cmp.Or(a.Span.Compare(b.Span), -cmp.Compare(a.Requests, b.Requests), -cmp.Compare(a.Count, b.Count), slices.Compare(a.Values, b.Values))
-	})
-	if n := g.grouping.Limit; n > 0 && len(out) > n {
-		out = out[:n]
-	}
-	return out
 }

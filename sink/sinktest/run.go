@@ -57,6 +57,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Open) {
 		{"MaintainWhileWriting", maintainWhileWriting},
 		{"Readiness", readinessOf},
 		{"ReadinessByNamespace", readinessByNamespace},
+		{"SealedDaysChangeNothing", sealedDaysChangeNothing},
 		{"Ping", ping},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -31,10 +31,10 @@ func (s *Store) SaveAgreement(ctx context.Context, run sink.AgreementRun, rows [
 
 // Agreement implements sink.Reader.
 func (s *Store) Agreement(ctx context.Context, f sink.Filter) iter.Seq2[sink.Agreement, error] {
-	return read(ctx, s, table.AgreementsRead, f)
+	return read(ctx, s.readers, table.AgreementsRead, f)
 }
 
 // AgreementRuns implements sink.Reader.
 func (s *Store) AgreementRuns(ctx context.Context, f sink.Filter) iter.Seq2[sink.AgreementRun, error] {
-	return read(ctx, s, table.AgreementRuns, f)
+	return read(ctx, s.readers, table.AgreementRuns, f)
 }

@@ -2,11 +2,14 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
 
 	"github.com/vapshadow/vapshadow/sink"
+	"github.com/vapshadow/vapshadow/sink/internal/daily"
 	"github.com/vapshadow/vapshadow/sink/internal/table"
 )
 
@@ -22,20 +25,46 @@ var dialect = table.Dialect{
 		// The remainder of a time before 1970 is negative.
 		return fmt.Sprintf("%s - ((%s %% %d) + %d) %% %d", at, at, seconds, seconds, seconds)
 	},
-	Request: "cluster || ' ' || audit_id || ' ' || item",
+	Request: "stage_timestamp || item || ' ' || length(cluster) || cluster || audit_id",
 }
 
 // CountFailures implements sink.Counter.
 func (s *Store) CountFailures(ctx context.Context, f sink.Filter, g sink.Grouping) iter.Seq2[sink.Group, error] {
-	return count(ctx, s, table.Failures, f, g)
+	return s.countWithin(ctx, daily.Failures, f, g)
 }
 
 // CountRollups implements sink.Counter.
 func (s *Store) CountRollups(ctx context.Context, f sink.Filter, g sink.Grouping) iter.Seq2[sink.Group, error] {
-	return count(ctx, s, table.Rollups, f, g)
+	return s.countWithin(ctx, daily.Rollups, f, g)
 }
 
-func count[T any](ctx context.Context, s *Store, t *table.Table[T], f sink.Filter, g sink.Grouping) iter.Seq2[sink.Group, error] {
+func (s *Store) countWithin(ctx context.Context, kind daily.Kind, f sink.Filter, g sink.Grouping) iter.Seq2[sink.Group, error] {
+	return func(yield func(sink.Group, error) bool) {
+		err := s.within(ctx, func(one snapshot) error {
+			for group, err := range daily.Count(ctx, one, kind, f, g) {
+				if err != nil {
+					return err
+				}
+				if !yield(group, nil) {
+					return errEnough
+				}
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(sink.Group{}, err)
+		}
+	}
+}
+
+// errEnough: whoever reads has read enough.
+var errEnough = errors.New("enough has been read")
+
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func count[T any](ctx context.Context, db queryer, t *table.Table[T], f sink.Filter, g sink.Grouping) iter.Seq2[sink.Group, error] {
 	return func(yield func(sink.Group, error) bool) {
 		where, args := whereSQL(t, f)
 		query, err := table.CountSQL(t, dialect, where, g)
@@ -43,7 +72,7 @@ func count[T any](ctx context.Context, s *Store, t *table.Table[T], f sink.Filte
 			yield(sink.Group{}, err)
 			return
 		}
-		rows, err := s.readers.QueryContext(ctx, query, args...)
+		rows, err := db.QueryContext(ctx, query, args...)
 		if err != nil {
 			yield(sink.Group{}, fmt.Errorf("counting %s: %w", t.View, err))
 			return

@@ -21,7 +21,11 @@ func (s *Store) Maintain(ctx context.Context, retention time.Duration, now time.
 	if retention == 0 {
 		return nil
 	}
-	firstKept := formatTime(table.Day(now.Add(-retention)))
+	day := table.Day(now.Add(-retention))
+	if err := s.unseal(ctx, day); err != nil {
+		return err
+	}
+	firstKept := formatTime(day)
 	for _, column := range []struct{ table, time string }{
 		{"failures", "stage_timestamp"}, {"annotations", "stage_timestamp"}, {"rollups", "minute"}, {"dead_letters", "at"},
 		{"deliveries", "stored_at"}, {"agreement", "last_event"}, {"agreement_runs", "last_event"},
@@ -29,6 +33,10 @@ func (s *Store) Maintain(ctx context.Context, retention time.Duration, now time.
 		if err := s.deleteBefore(ctx, column.table, column.time, firstKept); err != nil {
 			return fmt.Errorf("deleting rows past the retention: %w", err)
 		}
+	}
+	// Again: somebody may have sealed a day meanwhile, as it was before.
+	if err := s.unseal(ctx, day); err != nil {
+		return err
 	}
 	return s.vacuum(ctx)
 }

@@ -3,6 +3,7 @@ package sqlite
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -22,6 +23,8 @@ type Store struct {
 	// writer has one connection: SQLite has one writer at a time, and waiting for it in Go heeds a context.
 	writer  *sql.DB
 	readers *sql.DB
+	// name names this process where it notes which days it changes.
+	name string
 }
 
 var _ sink.Database = (*Store)(nil)
@@ -34,7 +37,7 @@ func Open(ctx context.Context, file string) (*Store, error) {
 	case err != nil:
 		return nil, fmt.Errorf("opening the database: %w", err)
 	}
-	s := &Store{}
+	s := &Store{name: rand.Text()}
 	var err error
 	if s.writer, err = openSQL(file, "_txlock=immediate"); err != nil {
 		return nil, err

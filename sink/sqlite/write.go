@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -29,7 +30,7 @@ func (s *Store) Commit(ctx context.Context, b *sink.Batch) error {
 		if err := insertAll(ctx, conn, p); err != nil {
 			return fmt.Errorf("writing a batch: %w", err)
 		}
-		return nil
+		return change(ctx, conn, s.name, rand.Text(), p.CountedDays())
 	})
 }
 

@@ -105,7 +105,16 @@ func prepareDeliveries(list []sink.Delivery) ([]Delivery, error) {
 
 // Days are the days that the batch has rows of, in the tables that are split into days.
 func (p *Prepared) Days() []time.Time {
-	all := slices.Concat(table.Failures.Days(p.Failures), table.Annotations.Days(p.Annotations), table.Rollups.Days(p.Rollups))
+	return distinct(p.CountedDays(), table.Annotations.Days(p.Annotations))
+}
+
+// CountedDays are the days that the batch has failures or rollups of.
+func (p *Prepared) CountedDays() []time.Time {
+	return distinct(table.Failures.Days(p.Failures), table.Rollups.Days(p.Rollups))
+}
+
+func distinct(lists ...[]time.Time) []time.Time {
+	all := slices.Concat(lists...)
 	slices.SortFunc(all, time.Time.Compare)
 	return slices.CompactFunc(all, time.Time.Equal)
 }

@@ -5,15 +5,16 @@ import (
 	"time"
 
 	"github.com/vapshadow/vapshadow/sink"
+	"github.com/vapshadow/vapshadow/sink/internal/daily"
 )
 
 // count is how many evaluations of one text came to one thing.
 type count struct {
-	policyHash, bindingHash    string
-	outcome, evidence, because string
-	team                       string
-	first, last                time.Time
-	n                          int64
+	policyHash, bindingHash   string
+	result, evidence, because string
+	team                      string
+	first, last               time.Time
+	n                         int64
 }
 
 type text struct {
@@ -23,11 +24,16 @@ type text struct {
 
 // readCounts reads what matched, and what became of it.
 func (r *reading) readCounts() {
-	var c count
 	since := map[text]time.Time{}
-	fields := []any{&c.policyHash, &c.bindingHash, &c.outcome, &c.evidence, &c.because, &c.team, &c.first, &c.last, &c.n}
-	r.pairs(countsSQL, fields, func(one *sink.Readiness) {
-		c.first, c.last = c.first.UTC(), c.last.UTC()
+	by := []string{"policy_hash", "binding_hash", "result", "evidence", "because"}
+	if r.split {
+		by = append(by, "team")
+	}
+	r.each(daily.Rollups, r.filter, by, func(one *sink.Readiness, values []string, g sink.Group) {
+		c := count{values[0], values[1], values[2], values[3], values[4], "", g.First, g.Last, g.Count}
+		if r.split {
+			c.team = values[5]
+		}
 		c.addTo(one)
 		// A text is not always known; what is unknown is no text of its own.
 		if c.policyHash != "" && (one.Binding == "" || c.bindingHash != "") {
@@ -58,7 +64,7 @@ func (c *count) addTo(one *sink.Readiness) {
 	one.Days = (one.Last.Sub(one.First) + time.Minute).Hours() / 24
 	one.Matched += c.n
 	switch {
-	case c.outcome == "Unknown":
+	case c.result == "Unknown":
 		one.Unknown += c.n
 		if one.UnknownByReason == nil {
 			one.UnknownByReason = map[string]int64{}

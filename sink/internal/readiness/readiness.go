@@ -6,21 +6,19 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
 	"github.com/vapshadow/vapshadow/sink"
+	"github.com/vapshadow/vapshadow/sink/internal/daily"
 )
 
-// Querier asks a database. All queries of one Read see the same state of it.
-type Querier interface {
-	// Query scans each row into the fields, which point to texts, numbers and times, and calls each.
-	Query(ctx context.Context, sql string, args []any, fields []any, each func()) error
-	// View is how the database calls a view, Placeholder how a query names its nth argument, from 1.
-	View(name string) string
-	Placeholder(n int) string
-	// Day is an expression: the beginning of the day (UTC) of a column.
-	Day(column string) string
+// Snapshot is one state of a database.
+type Snapshot interface {
+	daily.Snapshot
+	// Policies are the texts of policies and bindings.
+	Policies(context.Context, sink.Filter) iter.Seq2[sink.PolicyText, error]
 }
 
 // recent is how long before now a failure still counts as one of now.
@@ -30,7 +28,7 @@ type name struct{ cluster, policy, binding, namespace string }
 
 type reading struct {
 	ctx      context.Context
-	db       Querier
+	db       Snapshot
 	filter   sink.Filter
 	criteria sink.Criteria
 	// split: one Readiness for each namespace.
@@ -42,22 +40,31 @@ type reading struct {
 }
 
 // Read implements sink.Reader's Readiness.
-func Read(ctx context.Context, db Querier, f sink.Filter, c sink.Criteria) ([]sink.Readiness, error) {
-	return read(&reading{ctx: ctx, db: db, filter: f, criteria: c})
+func Read(ctx context.Context, db Snapshot, f sink.Filter, c sink.Criteria) ([]sink.Readiness, error) {
+	return read(&reading{ctx: ctx, db: db, filter: narrowed(f), criteria: c})
 }
 
 // ReadByNamespace implements sink.Reader's ReadinessByNamespace.
-func ReadByNamespace(ctx context.Context, db Querier, f sink.Filter, c sink.Criteria) ([]sink.Readiness, error) {
-	return read(&reading{ctx: ctx, db: db, filter: f, criteria: c, split: true})
+func ReadByNamespace(ctx context.Context, db Snapshot, f sink.Filter, c sink.Criteria) ([]sink.Readiness, error) {
+	return read(&reading{ctx: ctx, db: db, filter: narrowed(f), criteria: c, split: true})
+}
+
+// narrowed is what counts of a filter. Rollups know minutes only; with the failures of part of a minute the counts would
+// not agree.
+func narrowed(f sink.Filter) sink.Filter {
+	return sink.Filter{
+		Cluster: f.Cluster, Policy: f.Policy, Binding: f.Binding, Namespace: f.Namespace, Team: f.Team,
+		Since: f.Since.Truncate(time.Minute), Until: f.Until.Truncate(time.Minute),
+	}
 }
 
 func read(r *reading) ([]sink.Readiness, error) {
 	r.found, r.ends, r.days = map[name]*sink.Readiness{}, map[string]time.Time{}, map[string][]time.Time{}
-	r.readEnds()
 	r.readDays()
 	r.readCounts()
 	r.readRequests()
-	r.readHits()
+	r.readUsers()
+	r.readWorkloads()
 	if !r.split {
 		r.readSilent()
 	}
@@ -78,18 +85,45 @@ func read(r *reading) ([]sink.Readiness, error) {
 	return out, nil
 }
 
-func (r *reading) query(sql string, fields []any, each func()) {
+// pairs are the columns that name a pair.
+func (r *reading) pairs(more ...string) []string {
+	by := []string{"cluster", "policy", "binding"}
+	if r.split {
+		by = append(by, "namespace")
+	}
+	return append(by, more...)
+}
+
+// at is the pair of a group by pairs, and the values behind it.
+func (r *reading) at(values []string) (one *sink.Readiness, more []string) {
+	n := name{cluster: values[0], policy: values[1], binding: values[2]}
+	more = values[3:]
+	if r.split {
+		n.namespace, more = more[0], more[1:]
+	}
+	return r.of(n), more
+}
+
+// each counts rows by pairs and more columns.
+func (r *reading) each(kind daily.Kind, f sink.Filter, more []string, each func(one *sink.Readiness, values []string, g sink.Group)) {
 	if r.err != nil {
 		return
 	}
-	sql, args := build(sql, r.db, r.filter, r.split)
-	r.err = r.db.Query(r.ctx, sql, args, fields, each)
+	for g, err := range daily.Count(r.ctx, r.db, kind, f, sink.Grouping{By: r.pairs(more...), New: kind == daily.Failures}) {
+		if err != nil {
+			r.err = err
+			return
+		}
+		one, values := r.at(g.Values)
+		each(one, values, g)
+	}
 }
 
-// pairs asks a query whose first columns name a pair.
-func (r *reading) pairs(sql string, fields []any, each func(*sink.Readiness)) {
-	var n name
-	r.query(sql, append([]any{&n.cluster, &n.policy, &n.binding, &n.namespace}, fields...), func() { each(r.of(n)) })
+// stopping are the failures that have the request rejected, were the binding set to [Deny].
+func (r *reading) stopping() sink.Filter {
+	f := r.filter
+	f.Stopping = true
+	return f
 }
 
 func (r *reading) of(n name) *sink.Readiness {
@@ -106,16 +140,20 @@ func (r *reading) now(cluster string) time.Time {
 	return r.ends[cluster]
 }
 
-func (r *reading) readEnds() {
-	var cluster string
-	var last time.Time
-	r.query(endsSQL, []any{&cluster, &last}, func() { r.ends[cluster] = last.UTC().Add(time.Minute) })
-}
-
+// readDays reads on which days there is data of each cluster, of whatever policy, and when it ends.
 func (r *reading) readDays() {
-	var cluster string
-	var day time.Time
-	r.query(daysSQL, []any{&cluster, &day}, func() { r.days[cluster] = append(r.days[cluster], day.UTC()) })
+	f := sink.Filter{Cluster: r.filter.Cluster, Since: r.filter.Since, Until: r.filter.Until}
+	for g, err := range daily.Count(r.ctx, r.db, daily.Rollups, f, sink.Grouping{By: []string{"cluster"}, Every: 24 * time.Hour}) {
+		if err != nil {
+			r.err = err
+			return
+		}
+		cluster, end := g.Values[0], g.Last.Add(time.Minute)
+		r.days[cluster] = append(r.days[cluster], g.Span)
+		if end.After(r.ends[cluster]) {
+			r.ends[cluster] = end
+		}
+	}
 }
 
 // silentDays counts the days between the first and the last match of which there is no data.
@@ -135,31 +173,64 @@ func (r *reading) silentDays(of *sink.Readiness) int64 {
 
 // readRequests counts the requests that failed.
 func (r *reading) readRequests() {
-	var row sink.Readiness
-	var fresh int64
-	r.pairs(requestsSQL, []any{&row.WouldFail, &row.ClusterScoped, &fresh, &row.BlocksAnyway, &row.ConfigErrors}, func(one *sink.Readiness) {
-		one.WouldFail, one.ClusterScoped, one.BlocksAnyway, one.ConfigErrors = row.WouldFail, row.ClusterScoped, row.BlocksAnyway, row.ConfigErrors
-		one.Repeats = row.WouldFail - fresh
+	r.each(daily.Failures, r.stopping(), nil, func(one *sink.Readiness, _ []string, g sink.Group) {
+		one.WouldFail, one.Repeats = g.Requests, g.Requests-g.New
+	})
+	r.readNamespaces()
+	r.each(daily.Failures, r.filter, []string{"blocks_anyway"}, func(one *sink.Readiness, values []string, g sink.Group) {
+		if values[0] == "true" {
+			one.BlocksAnyway = g.Requests
+		}
+	})
+	r.each(daily.Failures, r.filter, []string{"result", "expression_index"}, func(one *sink.Readiness, values []string, g sink.Group) {
+		// The evaluation as a whole could not be made, whether failurePolicy lets that through or not.
+		if values[0] == "Error" && values[1] == "-1" {
+			one.ConfigErrors = g.Requests
+		}
+	})
+}
+
+func (r *reading) readNamespaces() {
+	var more []string
+	if !r.split {
+		more = []string{"namespace"}
+	}
+	r.each(daily.Failures, r.stopping(), more, func(one *sink.Readiness, values []string, g sink.Group) {
+		namespace := one.Namespace
+		if !r.split {
+			namespace = values[0]
+		}
+		if namespace == "" {
+			one.ClusterScoped = g.Requests
+		} else {
+			one.Namespaces++
+		}
 	})
 }
 
 // readSilent adds the policies and bindings of which nothing matched: they prove nothing, and are to be seen.
 func (r *reading) readSilent() {
-	var cluster, kind, object, text string
+	if r.err != nil {
+		return
+	}
 	var policies []name
-	r.query(policiesSQL, []any{&cluster, &kind, &object, &text}, func() {
-		switch kind {
+	for t, err := range r.db.Policies(r.ctx, sink.Filter{Cluster: r.filter.Cluster}) {
+		if err != nil {
+			r.err = err
+			return
+		}
+		switch t.Kind {
 		case "ValidatingAdmissionPolicy":
-			policies = append(policies, name{cluster: cluster, policy: object})
+			policies = append(policies, name{cluster: t.Cluster, policy: t.Name})
 		case "ValidatingAdmissionPolicyBinding":
 			var binding struct {
 				Spec struct{ PolicyName string }
 			}
-			if json.Unmarshal([]byte(text), &binding) == nil && binding.Spec.PolicyName != "" {
-				r.add(name{cluster: cluster, policy: binding.Spec.PolicyName, binding: object})
+			if json.Unmarshal([]byte(t.Text), &binding) == nil && binding.Spec.PolicyName != "" {
+				r.add(name{cluster: t.Cluster, policy: binding.Spec.PolicyName, binding: t.Name})
 			}
 		}
-	})
+	}
 	bound := map[name]bool{}
 	for n := range r.found {
 		bound[name{cluster: n.cluster, policy: n.policy}] = true
