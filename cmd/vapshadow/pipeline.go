@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/vapshadow/vapshadow/dashboards/report"
 	"github.com/vapshadow/vapshadow/ingest"
@@ -45,8 +46,9 @@ func replay(ctx context.Context, o replayOptions, s stdio) (found findings, err 
 	if o.Progress != nil {
 		cfg.Progress = func(p pipeline.Progress) { o.Progress(p.BytesRead, p.BytesTotal, p.Events) }
 	}
+	var store sink.Database
 	if o.Store != "" {
-		store, err := openStore(ctx, o.Store, newLogger(config.Log{Level: "warn"}, s.err))
+		store, err = openStore(ctx, o.Store, newLogger(config.Log{Level: "warn"}, s.err))
 		if err != nil {
 			return found, err
 		}
@@ -64,6 +66,11 @@ func replay(ctx context.Context, o replayOptions, s stdio) (found findings, err 
 	result, err := pipeline.Replay(ctx, cfg)
 	if err != nil {
 		return found, err
+	}
+	if store != nil {
+		if err := store.Seal(ctx, time.Now()); err != nil {
+			return found, err
+		}
 	}
 	if rows != nil {
 		if err := rows.write(ctx, s, o.Output); err != nil {

@@ -126,8 +126,8 @@ func showWebhooks(m *metrics.Metrics, sources []pipeline.ServedSource) {
 	}
 }
 
-// maintainEvery is how often days that are past the retention are dropped, and days to come prepared; maintainAgain how
-// soon after that has failed.
+// maintainEvery is how often days that are past the retention are dropped, days to come prepared, and days that ended
+// counted; maintainAgain how soon after that has failed.
 const (
 	maintainEvery = time.Hour
 	maintainAgain = time.Minute
@@ -139,6 +139,10 @@ func maintain(ctx context.Context, store sink.Maintainer, retention time.Duratio
 		if err := store.Maintain(ctx, retention, time.Now()); err != nil && ctx.Err() == nil {
 			wait = maintainAgain
 			log.Error("the days of the database were not made or dropped, and that is tried again", "in", wait, "error", err)
+		}
+		if err := store.Seal(ctx, time.Now().UTC().Truncate(24*time.Hour)); err != nil && ctx.Err() == nil {
+			wait = maintainAgain
+			log.Error("days that ended were not counted, which makes pages slower, and that is tried again", "in", wait, "error", err)
 		}
 		select {
 		case <-ctx.Done():

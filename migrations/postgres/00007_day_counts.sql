@@ -45,8 +45,8 @@ BEGIN
     EXECUTE format('GRANT SELECT, INSERT ON vapshadow.failures, vapshadow.annotations, vapshadow.policies TO %I', role);
     EXECUTE format('GRANT SELECT, INSERT, UPDATE ON vapshadow.rollups, vapshadow.ledger, vapshadow.positions TO %I', role);
     EXECUTE format('GRANT SELECT, INSERT, DELETE ON vapshadow.deliveries, vapshadow.dead_letters, vapshadow.checkpoints,
-        vapshadow.checkpoint_chunks, vapshadow.agreement_runs, vapshadow.agreement, vapshadow.day_counts TO %I', role);
-    EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON vapshadow.day_changes TO %I', role);
+        vapshadow.checkpoint_chunks, vapshadow.agreement, vapshadow.day_counts TO %I', role);
+    EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON vapshadow.agreement_runs, vapshadow.day_changes TO %I', role);
     EXECUTE format('GRANT EXECUTE ON FUNCTION vapshadow.ensure_days(date[]), vapshadow.days_before(date),
         vapshadow.drop_day(date, text), vapshadow.drop_outliers(date) TO %I', role);
 END
@@ -62,7 +62,8 @@ BEGIN
     EXECUTE format('GRANT SELECT, INSERT ON vapshadow.failures, vapshadow.annotations, vapshadow.policies TO %I', role);
     EXECUTE format('GRANT SELECT, INSERT, UPDATE ON vapshadow.rollups, vapshadow.ledger, vapshadow.positions TO %I', role);
     EXECUTE format('GRANT SELECT, INSERT, DELETE ON vapshadow.deliveries, vapshadow.dead_letters, vapshadow.checkpoints,
-        vapshadow.checkpoint_chunks, vapshadow.agreement_runs, vapshadow.agreement TO %I', role);
+        vapshadow.checkpoint_chunks, vapshadow.agreement TO %I', role);
+    EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON vapshadow.agreement_runs TO %I', role);
     EXECUTE format('GRANT EXECUTE ON FUNCTION vapshadow.ensure_days(date[]), vapshadow.days_before(date),
         vapshadow.drop_day(date, text), vapshadow.drop_outliers(date) TO %I', role);
 END

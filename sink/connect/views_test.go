@@ -34,6 +34,9 @@ func TestViewsOfBothStores(t *testing.T) {
 		if err := s.Commit(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
+		if err := s.Seal(t.Context(), b.Failures[0].StageTimestamp.AddDate(1, 0, 0)); err != nil {
+			t.Fatal(err)
+		}
 		run, rows := sinktest.Agreement("run", b.Failures[0].StageTimestamp)
 		if err := s.SaveAgreement(t.Context(), run, rows); err != nil {
 			t.Fatal(err)

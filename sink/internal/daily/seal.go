@@ -3,6 +3,7 @@ package daily
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/vapshadow/vapshadow/sink"
@@ -22,12 +23,19 @@ type Sealer interface {
 	Seal(ctx context.Context, day string, changes []Change, answers []Answer) (bool, error)
 }
 
+// maxSealed is how many days are sealed in one go: a log whose times are nonsense may have any number.
+const maxSealed = 1000
+
 // SealBefore seals the days before a time that are not sealed.
 func SealBefore(ctx context.Context, s Sealer, before time.Time) error {
 	days, err := s.Changed(ctx, Name(before))
 	if err != nil {
 		return fmt.Errorf("looking for days to be sealed: %w", err)
 	}
+	// The latest first: these are looked at most.
+	days = slices.Sorted(slices.Values(days))
+	slices.Reverse(days)
+	days = days[:min(maxSealed, len(days))]
 	for _, name := range days {
 		if err := sealDay(ctx, s, name); err != nil {
 			return fmt.Errorf("sealing the day %s: %w", name, err)
