@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"iter"
@@ -95,6 +96,14 @@ func (s *Store) unseal(ctx context.Context, before time.Time) error {
 
 // sealer is a daily.Sealer.
 type sealer struct{ *Store }
+
+// Renew implements daily.Sealer.
+func (s sealer) Renew(ctx context.Context, question string) error {
+	_, err := s.pool.Exec(ctx, `INSERT INTO vapshadow.day_changes (day, writer, stamp)
+		SELECT DISTINCT day, $2, $3 FROM vapshadow.day_counts WHERE day NOT IN (SELECT day FROM vapshadow.day_counts WHERE question = $1)
+		ORDER BY day ON CONFLICT (day, writer) DO UPDATE SET stamp = excluded.stamp`, question, s.writer, rand.Text())
+	return err
+}
 
 // Changed implements daily.Sealer.
 func (s sealer) Changed(ctx context.Context, before string) ([]string, error) {

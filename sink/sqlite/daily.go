@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -92,6 +93,16 @@ func (s *Store) unseal(ctx context.Context, before time.Time) error {
 
 // sealer is a daily.Sealer.
 type sealer struct{ *Store }
+
+// Renew implements daily.Sealer.
+func (s sealer) Renew(ctx context.Context, question string) error {
+	return s.write(ctx, func(conn *sql.Conn) error {
+		_, err := conn.ExecContext(ctx, `INSERT INTO day_changes (day, writer, stamp)
+			SELECT DISTINCT day, ?2, ?3 FROM day_counts WHERE day NOT IN (SELECT day FROM day_counts WHERE question = ?1)
+			ON CONFLICT (day, writer) DO UPDATE SET stamp = excluded.stamp`, question, s.name, rand.Text())
+		return err
+	})
+}
 
 // Changed implements daily.Sealer.
 func (s sealer) Changed(ctx context.Context, before string) (days []string, err error) {

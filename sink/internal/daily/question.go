@@ -1,6 +1,9 @@
 package daily
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -10,7 +13,7 @@ import (
 
 // question is something that is asked of each day.
 type question struct {
-	// name is stored. A question that changes its meaning gets another name.
+	// name is stored.
 	name   string
 	kind   Kind
 	filter sink.Filter
@@ -23,8 +26,14 @@ type question struct {
 	workloads bool
 }
 
-// sealed is the question whose answer says that a day is sealed. Its name changes with the list below, which unseals all.
-const sealed = "sealed/1"
+// sealed is the question whose answer says that a day is sealed. Its name follows from the list below: where another list
+// was asked, no day is sealed.
+var sealed = "sealed " + digest(questions)
+
+func digest(list []question) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", list))
+	return hex.EncodeToString(sum[:8])
+}
 
 var (
 	stopping = sink.Filter{Stopping: true}
@@ -35,7 +44,7 @@ var (
 // question about one namespace, workload or user is answered from its rows, for which there is an index.
 var questions = []question{
 	{name: "matched", kind: Rollups, by: []string{"cluster", "policy", "binding", "policy_hash", "binding_hash", "result", "evidence", "because"}},
-	{name: "results of namespaces", kind: Rollups, by: []string{"cluster", "namespace", "result"}},
+	{name: "results of namespaces", kind: Rollups, by: []string{"cluster", "namespace", "team", "result"}},
 
 	{name: "stopped", kind: Failures, filter: stopping, by: []string{"cluster", "policy", "binding"}},
 	{name: "stopped workloads", kind: Failures, filter: stopping, by: []string{"policy", "cluster", "binding"}, workloads: true, scoped: true},
@@ -111,7 +120,7 @@ func split(f sink.Filter) (fixed []column, rest sink.Filter) {
 	for _, c := range []struct {
 		name  string
 		value *string
-	}{{"cluster", &f.Cluster}, {"policy", &f.Policy}, {"binding", &f.Binding}, {"namespace", &f.Namespace}} {
+	}{{"cluster", &f.Cluster}, {"policy", &f.Policy}, {"binding", &f.Binding}, {"namespace", &f.Namespace}, {"team", &f.Team}} {
 		if *c.value != "" {
 			fixed = append(fixed, column{c.name, *c.value})
 			*c.value = ""

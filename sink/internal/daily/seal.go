@@ -14,6 +14,8 @@ type Change struct{ Day, Writer, Stamp string }
 
 // Sealer is a database whose days can be sealed.
 type Sealer interface {
+	// Renew notes a change of each day that has answers, but none to one question.
+	Renew(ctx context.Context, question string) error
 	// Changed are the days before one that have changed since they were sealed, or were never sealed, in order.
 	Changed(ctx context.Context, before string) ([]string, error)
 	// Within reads one state of the database, with the changes of a day.
@@ -28,6 +30,9 @@ const maxSealed = 1000
 
 // SealBefore seals the days before a time that are not sealed.
 func SealBefore(ctx context.Context, s Sealer, before time.Time) error {
+	if err := s.Renew(ctx, sealed); err != nil {
+		return fmt.Errorf("looking for days that were sealed otherwise: %w", err)
+	}
 	days, err := s.Changed(ctx, Name(before))
 	if err != nil {
 		return fmt.Errorf("looking for days to be sealed: %w", err)
