@@ -3,6 +3,8 @@ package replay_test
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/vapshadow/vapshadow/replay"
 )
 
@@ -40,6 +42,29 @@ func TestNamespaceLabel(t *testing.T) {
 		}
 		if got := requests[0].NamespaceLabel("other"); got != "" {
 			t.Errorf("%s: another label is %q", tt.name, got)
+		}
+	}
+}
+
+// TestUnknownNamespaceLabel: a label of which the log does not tell whether it was so is none.
+func TestUnknownNamespaceLabel(t *testing.T) {
+	content := object(t, `{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {team: red}}}`)
+	for _, tt := range []struct {
+		unknown []string
+		want    string
+	}{
+		{[]string{"metadata"}, ""},
+		{[]string{"metadata", "labels"}, ""},
+		{[]string{"metadata", "labels", "team"}, ""},
+		{[]string{"metadata", "labels", "other"}, "red"},
+		{[]string{"metadata", "annotations"}, "red"},
+	} {
+		req := &replay.Request{
+			Resource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"},
+			Object:   replay.Object{Content: content, Unknown: []replay.Unknown{{Path: tt.unknown, Because: replay.WritesMissed}}},
+		}
+		if got := req.NamespaceLabel("team"); got != tt.want {
+			t.Errorf("%v unknown: %q, want %q", tt.unknown, got, tt.want)
 		}
 	}
 }

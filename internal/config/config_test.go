@@ -88,7 +88,7 @@ func TestExample(t *testing.T) {
 	if diff := cmp.Diff(d.Limits, c.Limits); diff != "" {
 		t.Errorf("limits are not the defaults: %s", diff)
 	}
-	if c.CheckpointEvery != d.CheckpointEvery || c.ShutdownTimeout != d.ShutdownTimeout || c.Listen != d.Listen || c.Name != d.Name || c.Log != d.Log {
+	if c.CheckpointEvery != d.CheckpointEvery || c.ShutdownTimeout != d.ShutdownTimeout || c.Listen != d.Listen || c.Name != d.Name || c.TeamLabel != d.TeamLabel || c.Log != d.Log {
 		t.Error("the example shows what is not the default")
 	}
 }
