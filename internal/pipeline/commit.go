@@ -176,16 +176,20 @@ func (n *session) commit(ctx context.Context, b *openBatch) error {
 		n.cfg.Metrics.Commit(batch, time.Since(begun), err)
 		switch moved, delivered := errorAs[*sink.MovedError](err), errorAs[*sink.DeliveredError](err); {
 		case err == nil:
+			n.cfg.Status.stores(nil)
 			n.texts.stored(batch.Policies)
 			n.stored(b)
 			return nil
 		case moved != nil && b.isAt(moved.Now):
+			n.cfg.Status.stores(nil)
 			n.stored(b)
 			return nil // The reply to an earlier try was lost.
 		case moved != nil:
+			n.cfg.Status.stores(nil)
 			n.cfg.Log.Info("another process has moved on; reading again from where the store is", "moved", moved.Error())
 			return errMoved
 		case delivered != nil:
+			n.cfg.Status.stores(nil)
 			b.drop(delivered.Deliveries)
 			if len(b.subs) == 0 {
 				return nil
@@ -194,6 +198,7 @@ func (n *session) commit(ctx context.Context, b *openBatch) error {
 		case storing.Err() != nil:
 			return storing.Err()
 		}
+		n.cfg.Status.stores(err)
 		n.cfg.Log.Error("storing failed, and is tried again", "in", wait, "error", err)
 		select {
 		case <-time.After(wait):

@@ -12,6 +12,7 @@ import (
 type Status struct {
 	beat    atomic.Int64 // when the session last went round, in nanoseconds since 1970
 	running atomic.Bool
+	failing atomic.Pointer[error] // why the last batch could not be stored; nil where it was
 }
 
 // stuckAfter is how long a session may take for one round: restoring a large history is the longest.
@@ -29,6 +30,17 @@ func (s *Status) runs(running bool) {
 	}
 }
 
+// stores notes what came of the last try to store a batch.
+func (s *Status) stores(err error) {
+	switch {
+	case s == nil:
+	case err == nil:
+		s.failing.Store(nil)
+	default:
+		s.failing.Store(&err)
+	}
+}
+
 // Alive returns an error where the service hangs, so that it is best begun anew.
 func (s *Status) Alive() error {
 	last := s.beat.Load()
@@ -38,10 +50,14 @@ func (s *Status) Alive() error {
 	return nil
 }
 
-// Ready returns an error where no partition is read: the assignment is awaited, or the store does not answer.
+// Ready returns an error where no partition is read: the assignment is awaited, or the store does not answer; and where
+// the store does not take what there is to be stored, since its disk is full for example.
 func (s *Status) Ready() error {
 	if !s.running.Load() {
 		return errors.New("no partitions are read yet")
+	}
+	if err := s.failing.Load(); err != nil {
+		return fmt.Errorf("storing fails, and is tried again: %w", *err)
 	}
 	return nil
 }

@@ -55,7 +55,11 @@ func (s *Store) write(ctx context.Context, do func(*sql.Conn) error) (err error)
 	if err != nil {
 		return fmt.Errorf("opening the database: %w", err)
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
+	defer func() {
+		if closing := conn.Close(); !errors.Is(closing, sql.ErrConnDone) { // it was given up, see abandon
+			err = errors.Join(err, closing)
+		}
+	}()
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return errors.Join(fmt.Errorf("beginning a transaction: %w", err), abandon(conn))
 	}
