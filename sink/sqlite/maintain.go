@@ -59,17 +59,34 @@ func (s *Store) deleteBefore(ctx context.Context, name, column, firstKept string
 	}
 }
 
-// vacuum frees the empty pages. The pragma gives a row for each step, and is done when these have been read.
-func (s *Store) vacuum(ctx context.Context) (err error) {
-	rows, err := s.writer.QueryContext(ctx, `PRAGMA incremental_vacuum`)
+// maxFreed is how many pages are freed in one go: 8 MiB. Others write in between.
+const maxFreed = 2000
+
+// vacuum frees the empty pages.
+func (s *Store) vacuum(ctx context.Context) error {
+	for before := int64(-1); ; {
+		var free int64
+		if err := s.writer.QueryRowContext(ctx, `PRAGMA freelist_count`).Scan(&free); err != nil {
+			return fmt.Errorf("freeing the room of deleted rows: %w", err)
+		}
+		if free == 0 || free == before {
+			return nil
+		}
+		if err := s.free(ctx); err != nil {
+			return fmt.Errorf("freeing the room of deleted rows: %w", err)
+		}
+		before = free
+	}
+}
+
+// free frees some pages. The pragma gives a row for each step, and is done when these have been read.
+func (s *Store) free(ctx context.Context) (err error) {
+	rows, err := s.writer.QueryContext(ctx, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, maxFreed))
 	if err != nil {
-		return fmt.Errorf("freeing the room of deleted rows: %w", err)
+		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("freeing the room of deleted rows: %w", err)
-	}
-	return nil
+	return rows.Err()
 }
