@@ -90,7 +90,7 @@ func bindingOf(r *sink.Readiness, texts *policyTextsOf) bindingView {
 	}
 	b.Facts = []fact{
 		{"Requests stopped", number(r.WouldFail), "were the binding set to [Deny]"},
-		{"Of them repeated", number(r.Repeats), "left as it was what failed before them too"},
+		{"Of them repeated", number(r.Repeats), "they left what fails as it was"},
 		{"Workloads", number(r.Workloads), number(r.NewWorkloads) + " new, " + number(r.FailingNow) + " failing now, " + number(r.Healed) + " healed"},
 		{"Namespaces", number(r.Namespaces), ""},
 		{"Users", number(r.Users), several(r.SystemActors, "of them is a part of Kubernetes", "of them are parts of Kubernetes")},
