@@ -159,6 +159,9 @@ func contradicts(whole, part engine.Evaluation) string {
 	}
 	for i := range 40 {
 		w, p := verdictAt(whole, i), verdictAt(part, i)
+		if w.Repeats {
+			w.Repeats = p.Repeats // With less known, less is claimed.
+		}
 		if p.Result != engine.Unknown && !gocmp.Equal(w, p) {
 			return fmt.Sprintf("verdict %d contradicts (-whole +less):\n%s", i, gocmp.Diff(w, p))
 		}
