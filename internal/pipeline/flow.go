@@ -24,10 +24,17 @@ type Source interface {
 // output does not hang on how fast anything was.
 const (
 	batchEntries = 512
-	batchBytes   = 8 << 20
+	batchBytes   = 1 << 20
 )
 
-// flow leads entries through decoding (in parallel), observing (in the order of the log, one batch ahead) and
+// So much of the log after a batch is observed before the batch is evaluated, whichever comes first: when a request is
+// rebuilt, what was logged shortly after it is known.
+const (
+	aheadEntries = 512
+	aheadBytes   = 8 << 20
+)
+
+// flow leads entries through decoding (in parallel), observing (in the order of the log, somewhat ahead) and
 // evaluation (in parallel) to the records (in the order of the log). A few batches are under way at a time, which
 // bounds the memory.
 type flow struct {
@@ -53,8 +60,10 @@ type batch struct {
 	entries []ingest.Entry
 	// first is the ordinal of the first entry, from 1; end that of the last.
 	first, end int64
-	events     []*replay.Decoded
-	skips      []ingest.Skip
+	// size is how many bytes the entries have.
+	size   int
+	events []*replay.Decoded
+	skips  []ingest.Skip
 	// eventOf and skipOf have the ordinal of the entry of each.
 	eventOf, skipOf []int64
 	// told are the events of which no more is needed than their outline.
@@ -114,12 +123,12 @@ func (f *flow) read(ctx context.Context, batches chan<- *batch) error {
 
 func (f *flow) fill(ctx context.Context, b *batch) error {
 	b.entries = make([]ingest.Entry, 0, batchEntries)
-	for size := 0; len(b.entries) < batchEntries && size < batchBytes; {
+	for len(b.entries) < batchEntries && b.size < batchBytes {
 		entry, err := f.source.Next(ctx)
 		if err != nil {
 			return err
 		}
-		size += len(entry.Data)
+		b.size += len(entry.Data)
 		b.entries = append(b.entries, entry)
 	}
 	return nil
@@ -156,28 +165,50 @@ func (f *flow) light(ev *ingest.Event) *replay.Decoded {
 	return f.replayer.DecodeLight(ev)
 }
 
-// sequence observes each batch and then evaluates the one before it: when a request is rebuilt, what was logged shortly
-// after it is known.
+// sequence observes each batch, and evaluates it once enough of what follows is observed.
 func (f *flow) sequence(ctx context.Context, batches <-chan *batch) error {
 	each := f.each
 	if each == nil {
 		each = f.evaluate
 	}
-	var before *batch
+	var observed []*batch
 	for b := range batches {
 		<-b.decoded
-		f.count(b)
-		for i, d := range b.events {
-			if !remembered(d) || !f.seen.add(d.Event, seenAt{end: ingest.Mark{Offset: b.eventOf[i]}}) {
-				f.replayer.Observe(d)
+		f.observe(b)
+		observed = append(observed, b)
+		for enoughAhead(observed[1:]) {
+			if err := each(ctx, observed[0]); err != nil {
+				return err
 			}
+			observed[0] = nil // It takes much memory.
+			observed = observed[1:]
 		}
-		if err := each(ctx, before); err != nil {
+	}
+	for _, b := range observed {
+		if err := each(ctx, b); err != nil {
 			return err
 		}
-		before = b
 	}
-	return each(ctx, before)
+	return ctx.Err()
+}
+
+// enoughAhead says whether batches are enough to be known of what follows another.
+func enoughAhead(batches []*batch) bool {
+	entries, size := int64(0), 0
+	for _, b := range batches {
+		entries += b.end - b.first + 1
+		size += b.size
+	}
+	return entries >= aheadEntries || size >= aheadBytes
+}
+
+func (f *flow) observe(b *batch) {
+	f.count(b)
+	for i, d := range b.events {
+		if !remembered(d) || !f.seen.add(d.Event, seenAt{end: ingest.Mark{Offset: b.eventOf[i]}}) {
+			f.replayer.Observe(d)
+		}
+	}
 }
 
 func (f *flow) count(b *batch) {

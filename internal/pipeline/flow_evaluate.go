@@ -13,9 +13,6 @@ import (
 
 // evaluate rebuilds and evaluates the requests of a batch on all workers, and hands the records on in order.
 func (f *flow) evaluate(ctx context.Context, b *batch) error {
-	if b == nil {
-		return nil
-	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
