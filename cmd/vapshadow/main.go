@@ -10,11 +10,11 @@ import (
 )
 
 func main() {
-	ballast := make([]byte, ballastBytes)
+	held := ballast(os.Getenv)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// Once the first signal has cancelled the context, the second one has its default effect: it kills.
 	context.AfterFunc(ctx, stop)
 	code := run(ctx, os.Args[1:], os.Getenv, stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr})
-	runtime.KeepAlive(ballast)
+	runtime.KeepAlive(held)
 	os.Exit(code)
 }
