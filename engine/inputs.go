@@ -68,8 +68,8 @@ func celInput(minor int, content map[string]any, kind schema.GroupVersionKind, r
 
 // typedValue makes the view of the Go struct of an object that is known to fit it.
 func typedValue(content map[string]any, t reflect.Type) ref.Val {
-	object := reflect.New(t).Interface()
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, object); err != nil {
+	object, err := value.Read(content, t)
+	if err != nil {
 		return types.WrapErr(fmt.Errorf("reading a %s: %w", t.Name(), err))
 	}
 	return value.OfStruct(object)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kjson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -19,12 +20,7 @@ import (
 
 // TestFits: what is said to fit can be read, whatever the kind, be the JSON that of an object or changed somewhere.
 func TestFits(t *testing.T) {
-	types := slices.SortedFunc(maps.Values(scheme.Scheme.AllKnownTypes()), func(a, b reflect.Type) int {
-		return strings.Compare(a.String(), b.String())
-	})
-	types = slices.DeleteFunc(types, func(t reflect.Type) bool {
-		return !strings.HasPrefix(t.PkgPath(), "k8s.io/api/") || t == reflect.TypeFor[corev1.List]()
-	})
+	types := apiTypes()
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom(types).Draw(t, "type")
 		data, err := json.Marshal(drawStruct(t, kind))
@@ -43,6 +39,17 @@ func TestFits(t *testing.T) {
 			t.Errorf("a %v is said to fit, and does not: %v", kind, err)
 		}
 	})
+}
+
+// apiTypes are the Go structs of the built-in kinds, sorted.
+func apiTypes() []reflect.Type {
+	types := slices.SortedFunc(maps.Values(scheme.Scheme.AllKnownTypes()), func(a, b reflect.Type) int {
+		return strings.Compare(a.String(), b.String())
+	})
+	types = slices.DeleteFunc(types, func(t reflect.Type) bool {
+		return !strings.HasPrefix(t.PkgPath(), "k8s.io/api/") || t == reflect.TypeFor[corev1.List]()
+	})
+	return append(types, reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]())
 }
 
 // otherwise replaces at most one value.

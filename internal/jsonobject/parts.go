@@ -135,3 +135,9 @@ func Once[T any](of map[string]any, question any, work func() T) T {
 	}
 	return out
 }
+
+// Again says whether a value is a part that comes again, of which Once keeps answers.
+func Again(m map[string]any) bool {
+	_, ok := shared.byMap.Load(address(m))
+	return ok
+}
