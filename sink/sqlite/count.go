@@ -14,7 +14,8 @@ import (
 )
 
 var dialect = table.Dialect{
-	Text:   func(column string) string { return column },
+	// The sign keeps SQLite from going along an index of the columns to group by, past the rows of all time.
+	Text:   func(column string) string { return "+" + column },
 	Number: func(column string) string { return "CAST(" + column + " AS TEXT)" },
 	Bool:   func(column string) string { return "CASE WHEN " + column + " THEN 'true' ELSE 'false' END" },
 	List: func(column string) string {

@@ -77,6 +77,10 @@ func selectSQL[T any](t *table.Table[T], f sink.Filter) (string, []any) {
 		f.Since = table.Earliest
 	}
 	where, args := whereSQL(t, f)
+	if f.Limit > 0 && t.Time != "" {
+		// There are few clusters. The sign keeps SQLite from looking for all rows of one, to sort them.
+		where = strings.Replace(where, " cluster = ?", " +cluster = ?", 1)
+	}
 	between, after := ", ", ""
 	if f.Newest {
 		between, after = " DESC, ", " DESC"

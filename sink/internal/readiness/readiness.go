@@ -106,10 +106,15 @@ func (r *reading) at(values []string) (one *sink.Readiness, more []string) {
 
 // each counts rows by pairs and more columns.
 func (r *reading) each(kind daily.Kind, f sink.Filter, more []string, each func(one *sink.Readiness, values []string, g sink.Group)) {
+	r.eachNew(kind, f, more, false, each)
+}
+
+// eachNew does so, and says what is new of it where that is asked for.
+func (r *reading) eachNew(kind daily.Kind, f sink.Filter, more []string, fresh bool, each func(one *sink.Readiness, values []string, g sink.Group)) {
 	if r.err != nil {
 		return
 	}
-	for g, err := range daily.Count(r.ctx, r.db, kind, f, sink.Grouping{By: r.pairs(more...), New: kind == daily.Failures}) {
+	for g, err := range daily.Count(r.ctx, r.db, kind, f, sink.Grouping{By: r.pairs(more...), New: fresh}) {
 		if err != nil {
 			r.err = err
 			return
@@ -173,7 +178,7 @@ func (r *reading) silentDays(of *sink.Readiness) int64 {
 
 // readRequests counts the requests that failed.
 func (r *reading) readRequests() {
-	r.each(daily.Failures, r.stopping(), nil, func(one *sink.Readiness, _ []string, g sink.Group) {
+	r.eachNew(daily.Failures, r.stopping(), nil, true, func(one *sink.Readiness, _ []string, g sink.Group) {
 		one.WouldFail, one.Repeats = g.Requests, g.Requests-g.New
 	})
 	r.readNamespaces()
