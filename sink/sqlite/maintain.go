@@ -11,7 +11,7 @@ import (
 )
 
 // maxDeleted is how many rows one transaction deletes: others write in between.
-const maxDeleted = 5000
+const maxDeleted = 1000
 
 // Maintain implements sink.Maintainer. It gives the room of what it deletes back to the file system.
 func (s *Store) Maintain(ctx context.Context, retention time.Duration, now time.Time) error {
@@ -59,8 +59,8 @@ func (s *Store) deleteBefore(ctx context.Context, name, column, firstKept string
 	}
 }
 
-// maxFreed is how many pages are freed in one go: 8 MiB. Others write in between.
-const maxFreed = 2000
+// maxFreed is how many pages are freed in one go: 2 MiB. Others write in between.
+const maxFreed = 500
 
 // vacuum frees the empty pages.
 func (s *Store) vacuum(ctx context.Context) error {
