@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"io"
 	"net/http"
@@ -32,7 +31,7 @@ func TestServeOnFullDisk(t *testing.T) {
 		if !strings.Contains(dsn, "small-disk.db") || maxPages.Load() == 0 {
 			return nil
 		}
-		_, err := conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA max_page_count = %d", maxPages.Load()), []driver.NamedValue{})
+		_, err := conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA max_page_count = %d", maxPages.Load()), nil)
 		return err
 	})
 	dir := t.TempDir()

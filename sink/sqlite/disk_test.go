@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"database/sql/driver"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -28,7 +27,7 @@ func TestFullDisk(t *testing.T) {
 		if !strings.Contains(dsn, "full%20disk.db") || maxPages.Load() == 0 {
 			return nil
 		}
-		_, err := conn.ExecContext(t.Context(), fmt.Sprintf("PRAGMA max_page_count = %d", maxPages.Load()), []driver.NamedValue{})
+		_, err := conn.ExecContext(t.Context(), fmt.Sprintf("PRAGMA max_page_count = %d", maxPages.Load()), nil)
 		return err
 	})
 	file := filepath.Join(t.TempDir(), fullName)
