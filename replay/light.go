@@ -14,17 +14,20 @@ func (r *Replayer) DecodeLight(ev *ingest.Event) *Decoded {
 	d := &Decoded{Event: ev}
 	d.Operation, d.NotAdmission = classify(ev)
 	receivedAtLeast(ev, d.Operation)
-	if d.light = r.isLight(d); !d.light {
+	d.light = r.isLight(d)
+	if d.late = d.light && !r.history.learns(ev.StageTimestamp); !d.late {
 		d.decodeBodies()
 	}
 	return d
 }
 
-// Light says whether the bodies of an event are not decoded yet.
+// Light says whether DecodeLight decoded an event, and Requests would look up no object but the event's own: so it makes
+// no difference to anything else whether Requests is called.
 func (d *Decoded) Light() bool { return d.light }
 
 // isLight says whether Observe takes in no more of a write than that there was one: nothing is kept of its object, and
-// its outline and the beginning of its response tell what Observe would find out from its bodies.
+// its outline and the beginning of its response tell what Observe would find out from its bodies. That hangs on the event
+// alone, and not on what was observed so far. Owners that are looked up are not forgotten as soon as others.
 func (r *Replayer) isLight(d *Decoded) bool {
 	ev, ref := d.Event, d.Event.ObjectRef
 	if d.Operation != Create && d.Operation != Update || ref.Name == "" {
@@ -40,7 +43,12 @@ func (r *Replayer) isLight(d *Decoded) bool {
 	if _, keep := r.keptAs(keyOf(ref.APIGroup, ref.Resource, ref.Namespace, ref.Name)); keep {
 		return false
 	}
-	return !r.history.learns(ev.StageTimestamp)
+	for kind := range ownerResources {
+		if bytes.Contains(ev.ResponseObject, []byte(`"`+kind+`"`)) {
+			return false
+		}
+	}
+	return true
 }
 
 // beginsAsObject says whether a body that an apiserver wrote shows an object and not a Status, a Table or metadata alone.

@@ -21,7 +21,7 @@ const horizon = 5 * time.Minute
 // say how.
 func (r *Replayer) Observe(d *Decoded) {
 	ev := d.Event
-	if d.light {
+	if d.late {
 		if r.observeLight(ev) {
 			return
 		}

@@ -13,7 +13,7 @@ func (r *Replayer) Requests(d *Decoded) []*Request {
 	if d.Operation == "" {
 		return nil
 	}
-	if d.light {
+	if d.late {
 		d.decodeBodies()
 	}
 	base := r.base(d)

@@ -150,8 +150,8 @@ type Decoded struct {
 	Operation         Operation
 	NotAdmission      NotAdmission
 	request, response map[string]any
-	// light: the bodies are not decoded yet.
-	light bool
+	// light is what Light says; late: the bodies are not decoded yet.
+	light, late bool
 }
 
 // Decode decodes what of an event the other methods look at.
@@ -164,7 +164,7 @@ func Decode(ev *ingest.Event) *Decoded {
 }
 
 func (d *Decoded) decodeBodies() {
-	d.light = false
+	d.late = false
 	if d.Operation != "" || d.NotAdmission == Excluded {
 		d.request, d.response = decodeBody(d.Event.RequestObject), decodeBody(d.Event.ResponseObject)
 	}
