@@ -35,6 +35,8 @@ type namespaceValues struct {
 	unknown       []replay.Unknown
 	// absent: the request names a Namespace that is not there.
 	absent bool
+	// fits: it is known that the content can be read into its struct.
+	fits bool
 }
 
 // namespaceObject finds the request's Namespace; null for cluster-scoped objects and Namespaces.
@@ -62,8 +64,10 @@ func (n *namespaceValues) null() bool { return n.content == nil }
 
 // known is how well the Namespace is known. One that is no Namespace is not.
 func (n *namespaceValues) known(minor int) replay.Evidence {
-	if n.content != nil && n.fields == nil && !value.Fits(n.content, namespaceType) {
-		n.show(minor)
+	if n.content != nil && n.fields == nil && !n.fits {
+		if n.fits = value.Fits(n.content, namespaceType); !n.fits {
+			n.show(minor)
+		}
 	}
 	return n.evidence
 }
