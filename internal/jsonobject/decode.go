@@ -12,11 +12,10 @@ import (
 // Decode decodes a JSON object as Kubernetes decodes objects: whole numbers are int64, the last value of a key counts,
 // and what is no Unicode becomes U+FFFD. It returns nil for text that is no JSON object.
 //
-// Nobody may change what it returns: parts of it may be parts of other objects too (see Once). The strings share the
-// memory of one copy of the text, but for those that are kept for long: what an object is called must not keep the whole
-// object.
+// Nobody may change what it returns: parts of it may be parts of other objects too (see Once). The strings of a part share
+// the memory of one copy of its text, all others have their own: what an object is called must not keep the whole object.
 func Decode(text []byte) map[string]any {
-	d := &decoder{text: string(text), scratch: borrow()}
+	d := &decoder[[]byte]{text: text, scratch: borrow()}
 	d.find(text)
 	out := d.whole()
 	d.giveBack()
@@ -35,17 +34,19 @@ const maxDepth = 500
 
 // decoder decodes text as apiservers and clients mostly write it. Once it has met something odd, which may be JSON or
 // not, nothing that it says counts.
-type decoder struct {
-	text  string
-	at    int
-	odd   bool
-	depth int
+type decoder[T string | []byte] struct {
+	text T
+	// shares: the strings that it makes share the memory of the text.
+	shares bool
+	at     int
+	odd    bool
+	depth  int
 	// base is where the text begins in the whole one.
 	base int
 	*scratch
 }
 
-func (d *decoder) whole() map[string]any {
+func (d *decoder[T]) whole() map[string]any {
 	d.space()
 	if d.peek() != '{' {
 		d.odd = true
@@ -58,29 +59,29 @@ func (d *decoder) whole() map[string]any {
 }
 
 // end notes what is left of the text, which is nothing if it is one object.
-func (d *decoder) end() { d.odd = d.odd || d.at != len(d.text) }
+func (d *decoder[T]) end() { d.odd = d.odd || d.at != len(d.text) }
 
 // peek is the next byte; 0 at the end, which no JSON begins with.
-func (d *decoder) peek() byte {
+func (d *decoder[T]) peek() byte {
 	if d.at < len(d.text) {
 		return d.text[d.at]
 	}
 	return 0
 }
 
-func (d *decoder) space() {
+func (d *decoder[T]) space() {
 	for d.at < len(d.text) && (d.text[d.at] == ' ' || d.text[d.at] == '\n' || d.text[d.at] == '\t' || d.text[d.at] == '\r') {
 		d.at++
 	}
 }
 
 // value reads a value. Strings get memory of their own where own says so.
-func (d *decoder) value(own, ownBelow bool) any {
+func (d *decoder[T]) value(own, ownBelow bool) any {
 	d.space()
 	switch c := d.peek(); {
 	case c == '"':
 		s := d.string()
-		if own {
+		if own && d.shares {
 			s = strings.Clone(s)
 		}
 		return s
@@ -105,11 +106,12 @@ func (d *decoder) value(own, ownBelow bool) any {
 	return nil
 }
 
-func (d *decoder) word(w string) bool {
-	if !strings.HasPrefix(d.text[d.at:], w) {
+func (d *decoder[T]) word(w string) bool {
+	end := d.at + len(w)
+	if end > len(d.text) || string(d.text[d.at:end]) != w {
 		return false
 	}
-	d.at += len(w)
+	d.at = end
 	return true
 }
 
@@ -118,7 +120,7 @@ func kept(field string) bool { return field == "metadata" || field == "details" 
 
 // object reads an object. Own says whether its strings get memory of their own, ownBelow whether those of its
 // ownerReferences do too.
-func (d *decoder) object(own, ownBelow bool) map[string]any {
+func (d *decoder[T]) object(own, ownBelow bool) map[string]any {
 	d.at++
 	out := map[string]any{}
 	if d.depth++; d.depth > maxDepth {
@@ -154,7 +156,7 @@ func (d *decoder) object(own, ownBelow bool) map[string]any {
 	return out
 }
 
-func (d *decoder) array(own bool) []any {
+func (d *decoder[T]) array(own bool) []any {
 	d.at++
 	begin := len(d.open)
 	if d.depth++; d.depth > maxDepth {
@@ -184,7 +186,7 @@ func (d *decoder) array(own bool) []any {
 }
 
 // number reads a number: an int64 where it is written as a whole number and is one.
-func (d *decoder) number() any {
+func (d *decoder[T]) number() any {
 	begin := d.at
 	if d.peek() == '-' {
 		d.at++
@@ -205,7 +207,7 @@ func (d *decoder) number() any {
 		}
 		d.odd = d.odd || d.digits() == 0
 	}
-	text := d.text[begin:min(d.at, len(d.text))]
+	text := string(d.text[begin:min(d.at, len(d.text))])
 	if isInt {
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 			return n
@@ -216,7 +218,7 @@ func (d *decoder) number() any {
 	return f
 }
 
-func (d *decoder) digits() int {
+func (d *decoder[T]) digits() int {
 	begin := d.at
 	for d.at < len(d.text) && d.text[d.at] >= '0' && d.text[d.at] <= '9' {
 		d.at++
@@ -225,14 +227,14 @@ func (d *decoder) digits() int {
 }
 
 // string reads a string.
-func (d *decoder) string() string {
+func (d *decoder[T]) string() string {
 	begin := d.at + 1
 	ascii := true
 	for i := begin; i < len(d.text); i++ {
 		switch c := d.text[i]; {
 		case c == '"':
 			d.at = i + 1
-			s := d.text[begin:i]
+			s := d.make(d.text[begin:i])
 			d.odd = d.odd || !ascii && !utf8.ValidString(s)
 			return s
 		case c == '\\':
@@ -248,8 +250,32 @@ func (d *decoder) string() string {
 	return ""
 }
 
+// usual are the names of fields that nearly every object has. They are made once.
+var usual = func() map[string]string {
+	names := map[string]string{}
+	for _, name := range []string{
+		"apiVersion", "kind", "metadata", "spec", "status", "data", "name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp",
+		"labels", "annotations", "ownerReferences", "finalizers", "managedFields", "manager", "operation", "time", "fieldsType", "fieldsV1", "subresource",
+		"controller", "blockOwnerDeletion", "deletionTimestamp", "deletionGracePeriodSeconds", "generateName", "v1", "FieldsV1", "Update", "Apply",
+	} {
+		names[name] = name
+	}
+	return names
+}()
+
+// make makes a string of a part of the text.
+func (d *decoder[T]) make(text T) string {
+	if d.shares {
+		return string(text)
+	}
+	if name, ok := usual[string(text)]; ok {
+		return name
+	}
+	return string(text)
+}
+
 // escaped reads a string that begins at begin, and has its first escape at i.
-func (d *decoder) escaped(begin, i int) string {
+func (d *decoder[T]) escaped(begin, i int) string {
 	out := make([]byte, 0, 2*(i-begin)+32)
 	out = append(out, d.text[begin:i]...)
 	for i < len(d.text) {
@@ -280,7 +306,7 @@ func (d *decoder) escaped(begin, i int) string {
 }
 
 // unescape reads an escape; n is 0 for one that is none, or that is half of a pair.
-func unescape(s string) (r rune, n int) {
+func unescape[T string | []byte](s T) (r rune, n int) {
 	if len(s) < 2 {
 		return 0, 0
 	}
@@ -301,7 +327,7 @@ func unescape(s string) (r rune, n int) {
 		if len(s) < 6 {
 			return 0, 0
 		}
-		u, err := strconv.ParseUint(s[2:6], 16, 16)
+		u, err := strconv.ParseUint(string(s[2:6]), 16, 16)
 		if err != nil || !utf8.ValidRune(rune(u)) {
 			return 0, 0
 		}

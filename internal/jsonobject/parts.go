@@ -61,13 +61,19 @@ func newParts() *parts {
 }
 
 // find returns the part of a text, nil where it is not remembered, and the hash to put it under.
-func (p *parts) find(text string) (*part, uint64) {
-	hash := maphash.String(p.seed, text)
+func find[T string | []byte](p *parts, text T) (*part, uint64) {
+	var hash uint64
+	switch text := any(text).(type) {
+	case string:
+		hash = maphash.String(p.seed, text)
+	case []byte:
+		hash = maphash.Bytes(p.seed, text)
+	}
 	s := &p.shards[hash%partShards]
 	s.mu.RLock()
 	found := s.byText[hash]
 	s.mu.RUnlock()
-	if found == nil || found.text != text {
+	if found == nil || found.text != string(text) {
 		return nil, hash
 	}
 	if !found.met.Load() {

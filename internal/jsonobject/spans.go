@@ -64,7 +64,7 @@ func (s *scratch) find(text []byte) {
 }
 
 // part says where the part ends that begins here; 0 where none does.
-func (d *decoder) part() (end int) {
+func (d *decoder[T]) part() (end int) {
 	at := d.base + d.at
 	for d.next < len(d.spans) && d.spans[d.next].begin < at {
 		d.next++
@@ -81,14 +81,14 @@ func (d *decoder) part() (end int) {
 
 // shared is the object that begins here and ends there. It is decoded only where it was not met lately, and then from a
 // copy of its own, so that it does not keep what it was a part of.
-func (d *decoder) shared(end int) map[string]any {
+func (d *decoder[T]) shared(end int) map[string]any {
 	text := d.text[d.at:end]
-	known, hash := shared.find(text)
+	known, hash := find(shared, text)
 	if known != nil {
 		d.at = end
 		return known.value
 	}
-	inner := decoder{text: strings.Clone(text), base: d.base + d.at, depth: d.depth, scratch: d.scratch}
+	inner := decoder[string]{text: strings.Clone(string(text)), shares: true, base: d.base + d.at, depth: d.depth, scratch: d.scratch}
 	out := inner.object(false, false)
 	inner.end()
 	d.odd = d.odd || inner.odd
