@@ -32,7 +32,7 @@ func TestAcceptedByOpenReports(t *testing.T) {
 		write(t, "openreports", buildWith(t, verified(t, sample()), sink.Filter{}, accepted())),
 		write(t, "openreports", build(t, store(t, sample()), sink.Filter{})),
 	} {
-		for _, text := range strings.Split(d, "\n---\n") {
+		for text := range strings.SplitSeq(d, "\n---\n") {
 			var object map[string]any
 			if err := yaml.UnmarshalStrict([]byte(text), &object); err != nil {
 				t.Fatal(err)
