@@ -17,7 +17,7 @@ const (
 	// maxPart keeps few large parts from pushing all others out.
 	maxPart = 128 << 10
 	// partBytes bounds the JSON of the parts that are remembered. Their maps take some seven times as much.
-	partBytes  = 8 << 20
+	partBytes  = 4 << 20
 	partShards = 16
 )
 
