@@ -86,7 +86,7 @@ func (b *openBatch) add(w *entryWork, of []verdicts, state *clusterState) {
 	for i, d := range w.events {
 		leftOut := ""
 		switch v := of[i]; {
-		case remembered(d) && state.seen.earlier(d.Event, seenAt{partition: s.part.id, end: w.end}):
+		case remembered(d) && state.seen.earlier(w.keys[i], d.Event.StageTimestamp, seenAt{partition: s.part.id, end: w.end}):
 			leftOut = reasonDuplicate
 		case v.err != nil:
 			s.rows.count(w.cluster, sink.Ingested, "", 1)
@@ -100,7 +100,7 @@ func (b *openBatch) add(w *entryWork, of []verdicts, state *clusterState) {
 	for _, t := range w.told {
 		s.rows.told(w.cluster, t)
 	}
-	w.events, w.told, w.skips = nil, nil, nil // All that is needed of them is in the rows.
+	w.events, w.keys, w.told, w.skips = nil, nil, nil, nil // All that is needed of them is in the rows.
 }
 
 const (

@@ -68,7 +68,7 @@ func Explain(ctx context.Context, cfg ReplayConfig, auditID string) (*Explained,
 		replayer: replayer, fixed: len(cfg.Policies) > 0, policies: newTimeline(cfg.Minor, eng), notFound: NotFoundError{AuditID: auditID},
 		out: &Explained{AuditID: auditID, KubernetesVersion: fmt.Sprintf("1.%d", cfg.Minor), Requests: []Explanation{}},
 	}
-	f := &flow{cfg: cfg, source: source, replayer: replayer, result: result, each: x.look, whole: true}
+	f := &flow{cfg: cfg, source: source, replayer: replayer, result: result, look: x.look, whole: true}
 	switch err := f.run(ctx); {
 	case errors.Is(err, errExplained):
 	case err != nil:
@@ -98,7 +98,7 @@ type explainer struct {
 }
 
 // look looks for the event in a batch.
-func (x *explainer) look(ctx context.Context, b *batch) error {
+func (x *explainer) look(b *batch) error {
 	for _, d := range b.events {
 		switch {
 		case d.Event.AuditID != x.out.AuditID:
@@ -108,14 +108,14 @@ func (x *explainer) look(ctx context.Context, b *batch) error {
 			return x.explain(d)
 		}
 	}
-	return ctx.Err()
+	return nil
 }
 
 func (x *explainer) explain(d *replay.Decoded) error {
 	x.out.At = d.Event.At.String()
 	for _, req := range x.replayer.Requests(d) {
 		if x.fixed {
-			x.out.Requests = append(x.out.Requests, x.policies.engines[0].Explain(req))
+			x.out.Requests = append(x.out.Requests, x.policies.base.Explain(req))
 			continue
 		}
 		explanation, err := x.policies.explain(req)

@@ -35,8 +35,8 @@ const (
 )
 
 // flow leads entries through decoding (in parallel), observing (in the order of the log, somewhat ahead) and
-// evaluation (in parallel) to the records (in the order of the log). A few batches are under way at a time, which
-// bounds the memory.
+// evaluation (in parallel) to the records (in the order of the log). What one batch came to is counted and handed over
+// while the next is observed and evaluated. A few batches are under way at a time, which bounds the memory.
 type flow struct {
 	cfg      ReplayConfig
 	source   Source
@@ -44,10 +44,12 @@ type flow struct {
 	decide   func(*replay.Request) (engine.Decision, error)
 	// mayMatch says whether policies have rules for a resource: for other requests no records are made. Nil makes them.
 	mayMatch func(resource schema.GroupVersionResource, subResource string, view replay.View) bool
-	result   *Result
-	// each is called with each batch once the one after it is observed; nil stands for evaluate.
-	each func(context.Context, *batch) error
-	// compare is called with each event of the period, once, and what it came to, in the order of the log; nil is allowed.
+	// result belongs to handOver while the flow runs.
+	result *Result
+	// look is called with each batch once enough of what follows is observed, in the place of an evaluation; nil is none.
+	look func(*batch) error
+	// compare is called with each event of the period, once, and what it came to, in the order of the log, before the
+	// next batch is evaluated; nil is allowed.
 	compare func(*replay.Decoded, []*sink.Record)
 	// whole: all events are wanted, also those that are no more than counted.
 	whole bool
@@ -64,6 +66,8 @@ type batch struct {
 	size   int
 	events []*replay.Decoded
 	skips  []ingest.Skip
+	// keys has the key of each event.
+	keys []seenKey
 	// eventOf and skipOf have the ordinal of the entry of each.
 	eventOf, skipOf []int64
 	// told are the events of which no more is needed than their outline.
@@ -78,23 +82,39 @@ func (f *flow) workers() int {
 	return runtime.GOMAXPROCS(0)
 }
 
+// run leads all entries through. Where it ends early, the error is that of the stage furthest on: what came before is
+// handed over.
 func (f *flow) run(ctx context.Context) error {
 	f.seen = newSeen()
 	ctx, cancel := context.WithCancel(ctx)
-	batches := make(chan *batch, f.workers()-1)
-	var readErr error
-	var reader sync.WaitGroup
-	reader.Go(func() {
+	batches, done := make(chan *batch, f.workers()-1), make(chan *evaluated, 1)
+	var readErr, err, handErr error
+	var stages sync.WaitGroup
+	stages.Go(func() {
 		defer close(batches)
 		readErr = f.read(ctx, batches)
 	})
-	err := f.sequence(ctx, batches)
-	cancel()
-	reader.Wait()
-	if err == nil {
-		err = readErr
+	stages.Go(func() {
+		defer close(done)
+		err = f.sequence(ctx, batches, done)
+	})
+	for e := range done {
+		if handErr == nil {
+			handErr = f.handOver(ctx, e)
+		}
+		if handErr != nil {
+			cancel()
+		}
 	}
-	return err
+	cancel() // Nobody wants what is still being read.
+	stages.Wait()
+	switch {
+	case handErr != nil:
+		return handErr
+	case err != nil:
+		return err
+	}
+	return readErr
 }
 
 // read cuts the input into batches and has each decoded while the next is being read.
@@ -151,10 +171,14 @@ func (f *flow) decode(b *batch) {
 			b.skips, b.skipOf = append(b.skips, skip), append(b.skipOf, ordinal)
 		}
 		for _, ev := range events {
-			b.events, b.eventOf = append(b.events, f.light(ev)), append(b.eventOf, ordinal)
+			b.add(f.light(ev), ordinal)
 		}
 	}
 	b.entries, b.told = nil, outlines.told
+}
+
+func (b *batch) add(d *replay.Decoded, ordinal int64) {
+	b.events, b.keys, b.eventOf = append(b.events, d), append(b.keys, keyOf(d)), append(b.eventOf, ordinal)
 }
 
 // light decodes an event, but not the bodies of one of which they may not be needed.
@@ -166,18 +190,14 @@ func (f *flow) light(ev *ingest.Event) *replay.Decoded {
 }
 
 // sequence observes each batch, and evaluates it once enough of what follows is observed.
-func (f *flow) sequence(ctx context.Context, batches <-chan *batch) error {
-	each := f.each
-	if each == nil {
-		each = f.evaluate
-	}
+func (f *flow) sequence(ctx context.Context, batches <-chan *batch, done chan<- *evaluated) error {
 	var observed []*batch
 	for b := range batches {
 		<-b.decoded
 		f.observe(b)
 		observed = append(observed, b)
 		for enoughAhead(observed[1:]) {
-			if err := each(ctx, observed[0]); err != nil {
+			if err := f.evaluate(ctx, observed[0], done); err != nil {
 				return err
 			}
 			observed[0] = nil // It takes much memory.
@@ -185,7 +205,7 @@ func (f *flow) sequence(ctx context.Context, batches <-chan *batch) error {
 		}
 	}
 	for _, b := range observed {
-		if err := each(ctx, b); err != nil {
+		if err := f.evaluate(ctx, b, done); err != nil {
 			return err
 		}
 	}
@@ -203,31 +223,9 @@ func enoughAhead(batches []*batch) bool {
 }
 
 func (f *flow) observe(b *batch) {
-	f.count(b)
 	for i, d := range b.events {
-		if !remembered(d) || !f.seen.add(d.Event, seenAt{end: ingest.Mark{Offset: b.eventOf[i]}}) {
+		if !remembered(d) || !f.seen.add(b.keys[i], d.Event.StageTimestamp, seenAt{end: ingest.Mark{Offset: b.eventOf[i]}}) {
 			f.replayer.Observe(d)
 		}
 	}
-}
-
-func (f *flow) count(b *batch) {
-	for _, s := range b.skips {
-		f.result.Skipped[string(s.Reason)]++
-		if f.cfg.Skips != nil {
-			f.cfg.Skips(s)
-		}
-	}
-	f.result.Events += int64(len(b.events) + len(b.told))
-}
-
-func (f *flow) progress() {
-	if f.cfg.Progress == nil {
-		return
-	}
-	p := Progress{Events: f.result.Events}
-	if s, ok := f.source.(interface{ Read() (read, total int64) }); ok {
-		p.BytesRead, p.BytesTotal = s.Read()
-	}
-	f.cfg.Progress(p)
 }

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -11,16 +10,38 @@ import (
 	"github.com/vapshadow/vapshadow/replay"
 )
 
-// evaluate rebuilds and evaluates the requests of a batch on all workers, and hands the records on in order.
-func (f *flow) evaluate(ctx context.Context, b *batch) error {
+// evaluated is a batch and what its events came to.
+type evaluated struct {
+	*batch
+	// verdicts and leftOut are those of each event; leftOut is why it is not evaluated, where it is left out.
+	verdicts []verdicts
+	leftOut  []string
+}
+
+// evaluate rebuilds and evaluates the requests of a batch on all workers.
+func (f *flow) evaluate(ctx context.Context, b *batch, done chan<- *evaluated) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	out := make([]verdicts, len(b.events))
-	leftOut, next := make([]string, len(b.events)), make(chan int, len(b.events))
-	for i, d := range b.events {
-		var admitted bool
-		if leftOut[i], admitted = f.admit(d, b.eventOf[i]); admitted {
+	e := &evaluated{batch: b}
+	if f.look == nil {
+		e.verdicts, e.leftOut = make([]verdicts, len(b.events)), make([]string, len(b.events))
+		f.evaluateAll(e)
+	} else if err := f.look(b); err != nil {
+		return err
+	}
+	select {
+	case done <- e:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (f *flow) evaluateAll(e *evaluated) {
+	next := make(chan int, len(e.events))
+	for i, d := range e.events {
+		if e.leftOut[i] = f.leftOut(e.batch, i); e.leftOut[i] == "" && d.Operation != "" {
 			next <- i
 		}
 	}
@@ -29,109 +50,34 @@ func (f *flow) evaluate(ctx context.Context, b *batch) error {
 	for range f.workers() {
 		workers.Go(func() {
 			for i := range next {
-				out[i] = f.verdicts(b.events[i])
+				e.verdicts[i] = f.verdicts(e.events[i])
 			}
 		})
 	}
 	workers.Wait()
-	for _, of := range out {
-		if of.err != nil {
-			return of.err
+	if f.compare != nil {
+		f.compareAll(e)
+	}
+}
+
+func (f *flow) compareAll(e *evaluated) {
+	for i, of := range e.verdicts {
+		if of.err == nil && e.leftOut[i] == "" {
+			f.compare(e.events[i], of.records)
 		}
 	}
-	for i, of := range out {
-		if err := f.handOver(b.events[i], leftOut[i], of); err != nil {
-			return err
-		}
-		if f.store != nil {
-			f.store.event(b.events[i], b.eventOf[i], leftOut[i], of)
-		}
-	}
-	for _, t := range b.told {
-		f.tell(t)
-	}
-	f.progress()
-	return f.stored(ctx, b)
 }
 
-// tell counts an event that is no admission request.
-func (f *flow) tell(t told) {
-	if f.within(t.at) {
-		f.period(t.at)
-		f.result.NotAdmission[string(t.because)]++
-	} else {
-		f.result.OutOfPeriod++
+// leftOut says why an event is not evaluated, whatever it is; empty where it counts.
+func (f *flow) leftOut(b *batch, i int) string {
+	d := b.events[i]
+	if !f.within(d.Event.StageTimestamp) {
+		return reasonOutOfPeriod
 	}
-	if f.store != nil {
-		f.store.told(t)
+	if remembered(d) && f.seen.earlier(b.keys[i], d.Event.StageTimestamp, seenAt{end: ingest.Mark{Offset: b.eventOf[i]}}) {
+		return reasonDuplicate
 	}
-}
-
-// stored hands the rest of a batch to the store.
-func (f *flow) stored(ctx context.Context, b *batch) error {
-	if f.store == nil {
-		return nil
-	}
-	n := int32(0)
-	for i, skip := range b.skips {
-		if n++; i == 0 || b.skipOf[i] != b.skipOf[i-1] {
-			n = 0
-		}
-		f.store.skip(skip, b.skipOf[i], n)
-	}
-	return f.store.reach(ctx, b.end)
-}
-
-// admit counts an event and says whether it is an admission request within the period; if it is one that is left out,
-// why.
-func (f *flow) admit(d *replay.Decoded, ordinal int64) (leftOut string, admitted bool) {
-	at := d.Event.StageTimestamp
-	if !f.within(at) {
-		f.result.OutOfPeriod++
-		return reasonOutOfPeriod, false
-	}
-	f.period(at)
-	if remembered(d) && f.seen.earlier(d.Event, seenAt{end: ingest.Mark{Offset: ordinal}}) {
-		f.result.Skipped[reasonDuplicate]++
-		return reasonDuplicate, false
-	}
-	if d.Operation == "" {
-		f.result.NotAdmission[string(d.NotAdmission)]++
-		return "", false
-	}
-	f.result.Admissions++
-	return "", true
-}
-
-// within says whether a moment is in the period that was asked for.
-func (f *flow) within(at time.Time) bool {
-	return (f.cfg.Since.IsZero() || !at.Before(f.cfg.Since)) && (f.cfg.Until.IsZero() || at.Before(f.cfg.Until))
-}
-
-func (f *flow) period(at time.Time) {
-	if f.result.First.IsZero() || at.Before(f.result.First) {
-		f.result.First = at
-	}
-	if at.After(f.result.Last) {
-		f.result.Last = at
-	}
-}
-
-// handOver gives away what an event came to.
-func (f *flow) handOver(d *replay.Decoded, leftOut string, of verdicts) error {
-	f.result.Requests += of.requests()
-	if of.unmatched {
-		f.cfg.Unmatched(d.Event.StageTimestamp)
-	}
-	for _, r := range of.records {
-		if err := f.cfg.Records(r); err != nil {
-			return err
-		}
-	}
-	if f.compare != nil && leftOut == "" {
-		f.compare(d, of.records)
-	}
-	return nil
+	return ""
 }
 
 func (f *flow) verdicts(d *replay.Decoded) (out verdicts) {

@@ -1,11 +1,16 @@
 package pipeline_test
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/vapshadow/vapshadow/internal/pipeline"
+	"github.com/vapshadow/vapshadow/sink"
 )
 
 // TestAhead: what was logged late is known to the requests before it, be the entries between them few or many bytes.
@@ -32,6 +37,47 @@ func TestAhead(t *testing.T) {
 		}
 		if known := !strings.Contains(records[0], `"oldObject":{"level":"Missing"`); known != tt.known {
 			t.Errorf("%d entries of %d bytes between: known is %v: %s", tt.between, tt.bytes, known, records[0])
+		}
+	}
+}
+
+// TestEndsEarly: a replay that is ended from outside ends with that error, wherever it is, and hands over nothing after.
+func TestEndsEarly(t *testing.T) {
+	var log [][]byte
+	for i := range 3000 { // several batches
+		log = append(log, fmt.Appendf(nil, `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","stage":"ResponseComplete","auditID":"%d",`+
+			`"verb":"delete","user":{"username":"u"},"requestURI":"/api/v1/namespaces/shop/configmaps/c","responseStatus":{"code":200},`+
+			`"objectRef":{"resource":"configmaps","namespace":"shop","name":"c","apiVersion":"v1"},`+
+			`"requestReceivedTimestamp":"2026-01-02T00:00:06Z","stageTimestamp":"2026-01-02T00:00:07Z"}`+"\n", i))
+	}
+	cfg := pipeline.ReplayConfig{Cluster: []string{exampleCluster}, AuditLog: []string{writeLog(t, log)}, Minor: 37}
+	full := errors.New("the disk is full")
+	for _, at := range []int{1, 700, 3000} {
+		for _, want := range []error{full, context.Canceled} {
+			ctx, cancel := context.WithCancel(t.Context())
+			records := 0
+			cfg.Records = func(r *sink.Record) error {
+				if want := strconv.Itoa(records); r.AuditID != want {
+					t.Errorf("record of %s, want %s", r.AuditID, want)
+				}
+				if records++; records != at {
+					return nil
+				}
+				for range 3000 { // Meanwhile the next batch is evaluated.
+					if _, err := json.Marshal(r); err != nil {
+						return err
+					}
+				}
+				if want == context.Canceled {
+					cancel()
+				}
+				return want
+			}
+			_, err := pipeline.Replay(ctx, cfg)
+			cancel()
+			if !errors.Is(err, want) || records != at {
+				t.Errorf("%v at record %d: %d records, error %v", want, at, records, err)
+			}
 		}
 	}
 }

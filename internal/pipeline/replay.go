@@ -51,7 +51,7 @@ type ReplayConfig struct {
 	Unmatched func(time.Time)
 	// Skips is called with each piece of input that is left out; nil is allowed.
 	Skips func(ingest.Skip)
-	// Progress is called now and then, from another goroutine than Records; nil is allowed.
+	// Progress is called now and then; nil is allowed.
 	Progress func(Progress)
 }
 

@@ -107,11 +107,12 @@ func (s *service) resolve(ctx context.Context, letter sink.DeadLetter, d *replay
 	}
 	id := ingest.Partition{Source: letter.Source, Name: letter.Partition}
 	at := seenAt{partition: id, end: ingest.Mark(letter.Mark)}
-	state.observe(d, at)
+	key := keyOf(d)
+	state.observe(d, key, at)
 	var v verdicts
 	leftOut := ""
 	switch {
-	case remembered(d) && state.seen.earlier(d.Event, at):
+	case remembered(d) && state.seen.earlier(key, d.Event.StageTimestamp, at):
 		leftOut = reasonDuplicate
 	case d.Operation != "":
 		if v = state.decide(d); v.err != nil {

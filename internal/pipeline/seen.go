@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"encoding/binary"
 	"hash/fnv"
 	"io"
 	"time"
@@ -48,14 +49,30 @@ type seenKey [16]byte
 
 func seenKeyOf(ev *ingest.Event) (key seenKey) {
 	h := fnv.New128a()
-	for _, part := range []string{
-		ev.AuditID, ev.Stage, ev.Verb, ev.RequestURI,
-		ev.RequestReceivedTimestamp.UTC().Format(time.RFC3339Nano), ev.StageTimestamp.UTC().Format(time.RFC3339Nano),
-	} {
+	for _, part := range []string{ev.AuditID, ev.Stage, ev.Verb, ev.RequestURI} {
 		_, _ = io.WriteString(h, part)
 		_, _ = h.Write([]byte{0})
 	}
-	copy(key[:], h.Sum(nil))
+	var times [2 * timeBytes]byte
+	putTime(times[:timeBytes], ev.RequestReceivedTimestamp)
+	putTime(times[timeBytes:], ev.StageTimestamp)
+	_, _ = h.Write(times[:])
+	h.Sum(key[:0])
+	return key
+}
+
+const timeBytes = 12
+
+func putTime(to []byte, t time.Time) {
+	binary.BigEndian.PutUint64(to, uint64(t.Unix()))
+	binary.BigEndian.PutUint32(to[8:], uint32(t.Nanosecond()))
+}
+
+// keyOf is the key of an event that is remembered; that of another is never asked for.
+func keyOf(d *replay.Decoded) (key seenKey) {
+	if remembered(d) {
+		key = seenKeyOf(d.Event)
+	}
 	return key
 }
 
@@ -65,15 +82,14 @@ func remembered(d *replay.Decoded) bool {
 	return d.Operation != "" || d.NotAdmission == replay.Excluded || d.NotAdmission == replay.Refused
 }
 
-// add notes where an event stands, and says whether it stands at another place too.
-func (s *seen) add(ev *ingest.Event, at seenAt) (again bool) {
-	key := seenKeyOf(ev)
+// add notes where an event of some stageTimestamp stands, and says whether it stands at another place too.
+func (s *seen) add(key seenKey, when time.Time, at seenAt) (again bool) {
 	old, known := s.places[key]
 	if !known || !old.used && at.before(old.at) {
-		s.places[key] = seenPlace{at: at, when: ev.StageTimestamp}
+		s.places[key] = seenPlace{at: at, when: when}
 	}
-	if ev.StageTimestamp.After(s.newest) {
-		s.newest = ev.StageTimestamp
+	if when.After(s.newest) {
+		s.newest = when
 	}
 	if s.newest.Sub(s.swept) > seenFor {
 		for key, place := range s.places {
@@ -87,13 +103,12 @@ func (s *seen) add(ev *ingest.Event, at seenAt) (again bool) {
 }
 
 // earlier says whether an event counts at another place than this; if it does not, it counts here.
-func (s *seen) earlier(ev *ingest.Event, at seenAt) bool {
-	key := seenKeyOf(ev)
+func (s *seen) earlier(key seenKey, when time.Time, at seenAt) bool {
 	place, known := s.places[key]
 	if known && place.at != at {
 		return true
 	}
-	s.places[key] = seenPlace{at: at, when: ev.StageTimestamp, used: true}
+	s.places[key] = seenPlace{at: at, when: when, used: true}
 	return false
 }
 

@@ -103,8 +103,8 @@ func (n *session) keep(p *part, w *entryWork) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		for _, d := range w.events {
-			state.observe(d, seenAt{partition: p.id, end: w.end})
+		for i, d := range w.events {
+			state.observe(d, w.keys[i], seenAt{partition: p.id, end: w.end})
 		}
 		if w.latest.After(state.newest) {
 			state.newest = w.latest

@@ -30,8 +30,8 @@ type clusterState struct {
 	newest  time.Time // the latest stageTimestamp that was observed
 }
 
-func (c *clusterState) observe(d *replay.Decoded, at seenAt) {
-	if !remembered(d) || !c.seen.add(d.Event, at) {
+func (c *clusterState) observe(d *replay.Decoded, key seenKey, at seenAt) {
+	if !remembered(d) || !c.seen.add(key, d.Event.StageTimestamp, at) {
 		c.replayer.Observe(d)
 	}
 }

@@ -54,6 +54,7 @@ type entryWork struct {
 	cluster string
 	size    int64
 	events  []*replay.Decoded
+	keys    []seenKey // of the events
 	told    []told
 	skips   []ingest.Skip
 	// latest is the latest stageTimestamp of its events; zero where it holds none.
@@ -168,7 +169,8 @@ func (n *session) decode(q *portion) {
 			}
 		}
 		for _, ev := range events {
-			w.events = append(w.events, replay.Decode(ev))
+			d := replay.Decode(ev)
+			w.events, w.keys = append(w.events, d), append(w.keys, keyOf(d))
 			if ev.StageTimestamp.After(w.latest) {
 				w.latest = ev.StageTimestamp
 			}

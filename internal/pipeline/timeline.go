@@ -14,6 +14,7 @@ import (
 // the log's own events have made of them.
 type timeline struct {
 	minor int
+	base  *engine.Engine // of the snapshot
 
 	mu    sync.Mutex
 	order int
@@ -26,13 +27,13 @@ type timeline struct {
 }
 
 func newTimeline(minor int, base *engine.Engine) *timeline {
-	return &timeline{minor: minor, engines: []*engine.Engine{base}, noted: map[string]bool{}}
+	return &timeline{minor: minor, base: base, engines: []*engine.Engine{base}, noted: map[string]bool{}}
 }
 
 func (t *timeline) evaluate(req *replay.Request) (engine.Decision, error) {
 	state := req.View.Policies()
 	if state.Changes == 0 && state.Pending == 0 {
-		return t.engines[0].Evaluate(req), nil
+		return t.base.Evaluate(req), nil
 	}
 	engines, touched, err := t.at(req.View, state)
 	if err != nil {
@@ -53,7 +54,7 @@ func (t *timeline) at(view replay.View, state replay.ChangeState) ([]*engine.Eng
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.order != state.Order {
-		t.order, t.engines, t.touched = state.Order, t.engines[:1], nil
+		t.order, t.engines, t.touched = state.Order, []*engine.Engine{t.base}, nil
 	}
 	last := state.Changes + state.Pending
 	if last >= len(t.engines) {
@@ -107,4 +108,8 @@ func (t *timeline) note(text string) {
 }
 
 // last is the state of the policies at the end of the log.
-func (t *timeline) last() *engine.Engine { return t.engines[len(t.engines)-1] }
+func (t *timeline) last() *engine.Engine {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.engines[len(t.engines)-1]
+}
