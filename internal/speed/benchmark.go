@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// benchmark runs a Go benchmark and returns its figures by its name, without the benchmark's own, and their unit.
-func benchmark(ctx context.Context, pkg, name, duration string) (map[string]map[string]float64, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", name, "-benchtime", duration, pkg)
+// benchmark runs a Go benchmark, all of it or the parts of some name, and returns the figures of each part by their unit.
+func benchmark(ctx context.Context, pkg, name, parts, duration string) (map[string]map[string]float64, error) {
+	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", name+parts, "-benchtime", duration, pkg)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

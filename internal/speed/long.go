@@ -8,7 +8,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // long takes what takes long: a log of ten million events, and a history of a million objects. The logs are made on the
@@ -43,7 +42,6 @@ func (p *program) stream(ctx context.Context, policies string, event func(int) s
 	if err != nil {
 		return usage{}, nil, err
 	}
-	begin := time.Now()
 	if err := cmd.Start(); err != nil {
 		return usage{}, nil, err
 	}
@@ -51,7 +49,7 @@ func (p *program) stream(ctx context.Context, policies string, event func(int) s
 	if err := cmd.Wait(); err != nil {
 		return usage{}, nil, err
 	}
-	return usageOf(cmd, time.Since(begin)), at, writeErr
+	return usageOf(cmd), at, writeErr
 }
 
 func write(to io.WriteCloser, event func(int) string, count, pid int) (at []string, err error) {

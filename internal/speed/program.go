@@ -21,7 +21,7 @@ type program struct {
 
 // usage is what a run of the program took.
 type usage struct {
-	cpu, wall time.Duration
+	cpu time.Duration
 	// memory is the largest resident set, in bytes.
 	memory int64
 }
@@ -47,9 +47,6 @@ func (p *program) measure(ctx context.Context, t *table) error {
 	if err := p.start(ctx, t); err != nil {
 		return err
 	}
-	if err := p.cores(ctx, t); err != nil {
-		return err
-	}
 	for _, log := range []struct {
 		what, name, suffix string
 		event              func(int) string
@@ -66,7 +63,7 @@ func (p *program) measure(ctx context.Context, t *table) error {
 			return fmt.Errorf("%s: %w", log.name, err)
 		}
 	}
-	return nil
+	return p.bothCores(ctx, t)
 }
 
 func events(events, _ float64) string   { return fmt.Sprintf("%.0f events", events) }
@@ -147,38 +144,16 @@ func middleUsage(list []usage) usage {
 	return usage{}
 }
 
-// cores compares the time that two cores take with that of one, on a machine that has nothing else to do.
-func (p *program) cores(ctx context.Context, t *table) error {
-	if _, err := p.write("cores.log.gz", updateEvent, 10000); err != nil {
-		return err
-	}
-	var ratios []float64
-	for range p.count {
-		one, err := p.run(ctx, 1, "50.yaml", "cores.log.gz")
-		if err != nil {
-			return err
-		}
-		two, err := p.run(ctx, 2, "50.yaml", "cores.log.gz")
-		if err != nil {
-			return err
-		}
-		ratios = append(ratios, one.wall.Seconds()/two.wall.Seconds())
-	}
-	t.add("two cores, by the clock", fmt.Sprintf("%.2f times one", middle(ratios)), "1.8 times", "")
-	return nil
-}
-
 // run replays a log once, on so many cores; 0 is all there are.
 func (p *program) run(ctx context.Context, cores int, policies, log string) (usage, error) {
 	cmd := p.command(ctx, policies, filepath.Join(p.dir, log))
 	if cores > 0 {
 		cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", cores))
 	}
-	begin := time.Now()
 	if err := cmd.Run(); err != nil {
 		return usage{}, err
 	}
-	return usageOf(cmd, time.Since(begin)), nil
+	return usageOf(cmd), nil
 }
 
 // command is a replay of a log with policies.
@@ -190,8 +165,8 @@ func (p *program) command(ctx context.Context, policies, log string, more ...str
 }
 
 // usageOf is what a process that has ended took.
-func usageOf(cmd *exec.Cmd, wall time.Duration) usage {
-	u := usage{wall: wall, cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+func usageOf(cmd *exec.Cmd) usage {
+	u := usage{cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 	if r, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		u.memory = r.Maxrss << 10
 	}

@@ -10,7 +10,7 @@ import (
 func service(ctx context.Context, t *table, count int) error {
 	var through, alone []float64
 	for range count {
-		results, err := benchmark(ctx, "./internal/e2e", "Service", "1x")
+		results, err := benchmark(ctx, "./internal/e2e", "Service", "", "1x")
 		if err != nil {
 			return err
 		}
