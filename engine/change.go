@@ -37,7 +37,7 @@ func (e *Engine) With(c Change) (*Engine, []string, error) {
 		return e, nil, nil
 	}
 	next := &Engine{
-		minor: e.minor, unbound: e.unbound, envs: e.envs, memory: e.memory, rbac: e.rbac, hashes: e.hashes,
+		minor: e.minor, unbound: e.unbound, envs: e.envs, memory: e.memory, criteria: e.criteria, rbac: e.rbac, hashes: e.hashes,
 		hidden: maps.Clone(e.hidden), all: maps.Clone(e.all), bindings: maps.Clone(e.bindings),
 	}
 	for _, name := range touched {

@@ -61,9 +61,9 @@ type validation struct {
 
 // compile compiles each expression of a policy once. Expressions that do not compile are kept: the apiserver accepted
 // the policy, and reports the error when it comes to them.
-func (c *compiled) compile(envs *environments, m *memory) error {
+func (c *compiled) compile(envs *environments, m *memory, constraints *criteriaSet) error {
 	policy := c.policy
-	c.constraints = newCriteria(policy.Spec.MatchConstraints)
+	c.constraints = constraints.of(policy.Spec.MatchConstraints)
 	c.failClosed = policy.Spec.FailurePolicy == nil || *policy.Spec.FailurePolicy == admissionv1.Fail
 	c.composition = declare.Composition()
 	hasParams := policy.Spec.ParamKind != nil

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +23,31 @@ type criteria struct {
 	equivalent              bool
 	// err is a configuration error: the constraints cannot be matched at all.
 	err error
+}
+
+// criteriaSet holds criteria by their text: most policies of a cluster have one of a few, and whether that matches a
+// request is found out once.
+type criteriaSet struct {
+	mu     sync.Mutex
+	byText map[string]*criteria
+}
+
+func (s *criteriaSet) of(m *admissionv1.MatchResources) *criteria {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return newCriteria(m)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.byText[string(text)]
+	if c == nil {
+		c = newCriteria(m)
+		if s.byText == nil {
+			s.byText = map[string]*criteria{}
+		}
+		s.byText[string(text)] = c
+	}
+	return c
 }
 
 func newCriteria(m *admissionv1.MatchResources) *criteria {

@@ -33,6 +33,7 @@ type Engine struct {
 	unbound  bool
 	envs     *environments
 	memory   *memory
+	criteria *criteriaSet
 	policies []*compiled // those that are bound, by name
 	rbac     *snapshots
 	// hashes are those of params, and texts those of the policies and bindings that are evaluated.
@@ -58,7 +59,7 @@ func New(cfg Config) (*Engine, error) {
 		return nil, fmt.Errorf("no Kubernetes 1.%d: known are 1.%d to 1.%d", cfg.Minor, OldestMinor, NewestMinor)
 	}
 	e := &Engine{
-		minor: cfg.Minor, unbound: cfg.Unbound, envs: newEnvironments(cfg.Minor), memory: newMemory(), rbac: &snapshots{minor: cfg.Minor},
+		minor: cfg.Minor, unbound: cfg.Unbound, envs: newEnvironments(cfg.Minor), memory: newMemory(), criteria: &criteriaSet{}, rbac: &snapshots{minor: cfg.Minor},
 		hashes:   &paramsHashes{},
 		hidden:   map[string]bool{},
 		all:      map[string]*admissionv1.ValidatingAdmissionPolicy{},
@@ -82,7 +83,7 @@ func (e *Engine) assemble(earlier *Engine) error {
 	for _, b := range e.bindings {
 		c := newBinding(b, e.text(b, earlier))
 		if b.Spec.MatchResources != nil {
-			c.constraints = newCriteria(b.Spec.MatchResources)
+			c.constraints = e.criteria.of(b.Spec.MatchResources)
 		}
 		of[b.Spec.PolicyName] = append(of[b.Spec.PolicyName], c)
 	}
@@ -131,7 +132,7 @@ func (e *Engine) compile(policies []*compiled) error {
 	for range min(runtime.GOMAXPROCS(0), len(policies)) {
 		workers.Go(func() {
 			for i := range next {
-				if err := policies[i].compile(e.envs, e.memory); err != nil {
+				if err := policies[i].compile(e.envs, e.memory, e.criteria); err != nil {
 					errs[i] = fmt.Errorf("compiling policy %s: %w", policies[i].policy.Name, err)
 				}
 			}

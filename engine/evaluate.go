@@ -53,7 +53,7 @@ func (e *Engine) evaluations(req *replay.Request, t *trace) []Evaluation {
 
 // policy evaluates one policy with each of its bindings, and appends what that comes to.
 func (s *scope) policy(out []Evaluation, c *compiled) []Evaluation {
-	as, m := c.constraints.matches(s.req)
+	as, m := s.match(c.constraints)
 	s.trace.policy(c, as, m)
 	switch m.is {
 	case no:
@@ -74,7 +74,7 @@ func (s *scope) policy(out []Evaluation, c *compiled) []Evaluation {
 func (s *scope) binding(out []Evaluation, c *compiled, b *compiledBinding, as target, policy match) []Evaluation {
 	m := matched
 	if b.constraints != nil {
-		_, m = b.constraints.matches(s.req)
+		_, m = s.match(b.constraints)
 	}
 	s.trace.binding(b, m)
 	switch {

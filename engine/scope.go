@@ -27,6 +27,9 @@ type scope struct {
 	user      ref.Val
 	resource  ref.Val
 
+	// matches are what the criteria came to that were asked for last.
+	matches []scopeMatch
+
 	// unknown are the parts of object, oldObject and request that are not known.
 	unknown []unknownInput
 	levels  inputLevels
@@ -76,6 +79,34 @@ func newScope(e *Engine, req *replay.Request) *scope {
 		s.add(readsRequest, []string{"request", "requestKind"}, replay.UnknownKind)
 	}
 	return s
+}
+
+// scopeMatch is what criteria came to.
+type scopeMatch struct {
+	of *criteria
+	as target
+	is match
+}
+
+// recentMatches is how many of them are remembered.
+const recentMatches = 4
+
+// match says whether criteria match the request.
+func (s *scope) match(c *criteria) (target, match) {
+	for i := range s.matches {
+		if m := &s.matches[i]; m.of == c {
+			return m.as, m.is
+		}
+	}
+	if s.matches == nil {
+		s.matches = make([]scopeMatch, 0, recentMatches)
+	}
+	if len(s.matches) == recentMatches {
+		s.matches = append(s.matches[:0], s.matches[1:]...)
+	}
+	as, is := c.matches(s.req)
+	s.matches = append(s.matches, scopeMatch{c, as, is})
+	return as, is
 }
 
 func (s *scope) addObject(input inputSet, name string, o replay.Object) {

@@ -79,12 +79,13 @@ type Evidence struct {
 
 // Weaker returns the weaker of two levels.
 func Weaker(a, b Level) Level {
-	rank := func(l Level) int { return slices.Index([]Level{Exact, Presumed, Missing}, l) }
-	if rank(a) >= rank(b) {
+	if a == b || a.rank() >= b.rank() {
 		return a
 	}
 	return b
 }
+
+func (l Level) rank() int { return slices.Index([]Level{Exact, Presumed, Missing}, l) }
 
 // EachElement stands in a path for every element of a list.
 const EachElement = "*"
