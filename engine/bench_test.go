@@ -36,7 +36,9 @@ func BenchmarkEvaluate(b *testing.B) {
 			b.ReportAllocs()
 			evaluations := 0
 			for i := 0; b.Loop(); i++ {
-				evaluations += len(e.Evaluate(requests[i%len(requests)]).Evaluations)
+				decision := e.Evaluate(requests[i%len(requests)])
+				evaluations += len(decision.Evaluations)
+				decision.Recycle()
 			}
 			b.ReportMetric(float64(evaluations)/float64(b.N), "evaluations/op")
 		})
@@ -45,7 +47,7 @@ func BenchmarkEvaluate(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				e.Forget()
-				e.Evaluate(requests[i%len(requests)])
+				e.Evaluate(requests[i%len(requests)]).Recycle()
 			}
 		})
 		b.Run("upstream/"+set.name, func(b *testing.B) {

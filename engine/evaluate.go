@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"sync"
+
 	"github.com/vapshadow/vapshadow/replay"
 )
 
@@ -10,6 +12,25 @@ type Decision struct {
 	Evaluations []Evaluation
 	// Annotations are what the apiserver would have written to its audit event.
 	Annotations map[string]string
+}
+
+// Recycle gives the list of Evaluations to a decision that follows. Neither it nor what is in it may be used any more;
+// copies may.
+func (d Decision) Recycle() {
+	clear(d.Evaluations)
+	list := d.Evaluations[:0]
+	lists.Put(&list)
+}
+
+// lists are lists of Evaluations that nobody uses.
+var lists = sync.Pool{New: func() any { return new([]Evaluation) }}
+
+func borrowList(room int) []Evaluation {
+	list := *lists.Get().(*[]Evaluation)
+	if cap(list) < room {
+		list = make([]Evaluation, 0, room)
+	}
+	return list
 }
 
 // Evaluate evaluates every policy that matches a request.
@@ -32,7 +53,7 @@ func (e *Engine) evaluations(req *replay.Request, t *trace) []Evaluation {
 	s := newScope(e, req)
 	s.trace = t
 	candidates := e.candidates(req)
-	out := make([]Evaluation, 0, len(candidates))
+	out := borrowList(len(candidates))
 	for _, c := range candidates {
 		begin := len(out)
 		out = s.policy(out, c)
@@ -112,12 +133,17 @@ func (s *scope) binding(out []Evaluation, c *compiled, b *compiledBinding, as ta
 	return out
 }
 
-func (c *compiled) evaluation(b *compiledBinding) Evaluation {
-	e := Evaluation{Policy: c.policy.Name, PolicyHash: c.hash, Evidence: replay.Exact, failClosed: c.failClosed}
+func (c *compiled) evaluation(b *compiledBinding) (e Evaluation) {
+	c.begin(&e, b)
+	return e
+}
+
+// begin fills in of an evaluation what it is one of.
+func (c *compiled) begin(e *Evaluation, b *compiledBinding) {
+	e.Policy, e.PolicyHash, e.Evidence, e.failClosed = c.policy.Name, c.hash, replay.Exact, c.failClosed
 	if b != nil {
 		e.Binding, e.BindingHash, e.ValidationActions = b.binding.Name, b.text.Hash, b.acts
 	}
-	return e
 }
 
 // misconfigured is a policy (or, with a binding, that binding) that cannot be evaluated. With failurePolicy Fail the

@@ -44,12 +44,13 @@ type run struct {
 // evaluate runs the match conditions, the validations with their messages, and the audit annotations, each with inputs
 // and a budget of their own, as the apiserver does. What that comes to is appended.
 func (s *scope) evaluate(list []Evaluation, c *compiled, b *compiledBinding, as target, params *replay.Object, level replay.Level) []Evaluation {
-	list = append(list, c.evaluation(b))
+	list = append(list, Evaluation{})
 	r := s.spare
 	if s.spare = nil; r == nil {
 		r = new(run)
 	}
 	*r = run{scope: s, policy: c, as: as, paramsFrom: params, out: &list[len(list)-1], params: types.NullValue}
+	c.begin(r.out, b)
 	r.out.Params, r.out.ParamsHash, r.out.Evidence = nameOf(params), s.engine.hashes.of(params), replay.Weaker(replay.Exact, level)
 	r.trace = s.trace.evaluation(r, params)
 	if because, on := r.prepare(); because != "" {

@@ -90,6 +90,7 @@ func (f *flow) verdicts(d *replay.Decoded) (out verdicts) {
 			return verdicts{err: err}
 		}
 		out.records = append(out.records, record(f.cfg.ClusterName, f.cfg.TeamLabel, req, decision))
+		decision.Recycle()
 	}
 	return out
 }

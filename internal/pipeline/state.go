@@ -53,6 +53,7 @@ func (c *clusterState) decide(d *replay.Decoded) (out verdicts) {
 			return verdicts{err: err}
 		}
 		records = append(records, record(c.name, c.teamLabel, req, decision))
+		decision.Recycle()
 	}
 	return verdicts{records: records}
 }
