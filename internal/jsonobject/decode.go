@@ -15,7 +15,6 @@ import (
 // the memory of one copy of its text, all others have their own: what an object is called must not keep the whole object.
 func Decode(text []byte) map[string]any {
 	d := &decoder[[]byte]{text: text, scratch: borrow()}
-	d.find(text)
 	out := d.whole()
 	d.giveBack()
 	if !d.odd {
@@ -86,8 +85,10 @@ func (d *decoder[T]) value(own, ownBelow bool) any {
 		return s
 	case c == '{':
 		// What an object is called differs from object to object, and its metadata from write to write.
-		if end := d.part(); end > 0 && !ownBelow {
-			return d.shared(end)
+		if !ownBelow {
+			if part := d.part(); part != nil {
+				return part
+			}
 		}
 		return d.object(ownBelow, ownBelow)
 	case c == '[':

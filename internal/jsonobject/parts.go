@@ -38,8 +38,19 @@ type answer struct{ question, answer any }
 type parts struct {
 	seed   maphash.Seed
 	shards [partShards]partShard
+	begins [partShards]beginShard
 	byMap  sync.Map // of *part by unsafe.Pointer
 }
+
+// beginShard has the part that was met last of those that begin alike, by the hash of how they begin: of a part that is
+// met again the end need not be looked for.
+type beginShard struct {
+	mu   sync.RWMutex
+	last map[uint64]*part
+}
+
+// beginBytes is how much of a part its beginning is.
+const beginBytes = 128
 
 type partShard struct {
 	mu     sync.RWMutex
@@ -56,30 +67,86 @@ func newParts() *parts {
 	p := &parts{seed: maphash.MakeSeed()}
 	for i := range p.shards {
 		p.shards[i].byText = map[uint64]*part{}
+		p.begins[i].last = map[uint64]*part{}
 	}
 	return p
 }
 
-// find returns the part of a text, nil where it is not remembered, and the hash to put it under.
-func find[T string | []byte](p *parts, text T) (*part, uint64) {
-	var hash uint64
+// hashOf is the hash of a text.
+func hashOf[T string | []byte](p *parts, text T) uint64 {
 	switch text := any(text).(type) {
 	case string:
-		hash = maphash.String(p.seed, text)
+		return maphash.String(p.seed, text)
 	case []byte:
-		hash = maphash.Bytes(p.seed, text)
+		return maphash.Bytes(p.seed, text)
 	}
+	return 0
+}
+
+// find returns the part of a text, nil where it is not remembered, and the hash to put it under.
+func find[T string | []byte](p *parts, text T) (*part, uint64) {
+	hash := hashOf(p, text)
 	s := &p.shards[hash%partShards]
 	s.mu.RLock()
+	defer s.mu.RUnlock()
 	found := s.byText[hash]
-	s.mu.RUnlock()
 	if found == nil || found.text != string(text) {
 		return nil, hash
 	}
-	if !found.met.Load() {
-		found.met.Store(true)
-	}
+	found.meet()
+	p.lead(found)
 	return found, hash
+}
+
+func (p *part) meet() {
+	if !p.met.Load() {
+		p.met.Store(true)
+	}
+}
+
+// beginning returns the part that a text begins with, where it is the last one that began so; nil otherwise. What equals
+// an object as far as that goes is that object.
+func beginning[T string | []byte](p *parts, text T) *part {
+	if len(text) < minPart {
+		return nil
+	}
+	hash := hashOf(p, text[:beginBytes])
+	s := &p.begins[hash%partShards]
+	s.mu.RLock()
+	found := s.last[hash]
+	s.mu.RUnlock()
+	if found == nil || len(text) < len(found.text) || string(text[:len(found.text)]) != found.text {
+		return nil
+	}
+	found.meet()
+	return found
+}
+
+// lead makes a part the last one that begins as it does. The shard of its text is locked, so that it is not forgotten
+// meanwhile.
+func (p *parts) lead(to *part) {
+	hash := hashOf(p, to.text[:beginBytes])
+	s := &p.begins[hash%partShards]
+	s.mu.RLock()
+	leads := s.last[hash] == to
+	s.mu.RUnlock()
+	if leads {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last[hash] = to
+}
+
+// forget makes a part that is no more no part that anything begins with.
+func (p *parts) forget(gone *part) {
+	hash := hashOf(p, gone.text[:beginBytes])
+	s := &p.begins[hash%partShards]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last[hash] == gone {
+		delete(s.last, hash)
+	}
 }
 
 // put remembers a part, and forgets those that were not met for the longest time.
@@ -94,6 +161,7 @@ func (p *parts) put(hash uint64, added *part) {
 	s.order = append(s.order, hash)
 	s.bytes += len(added.text)
 	p.byMap.Store(address(added.value), added)
+	p.lead(added)
 	for s.bytes > partBytes/partShards {
 		oldest := s.order[s.begin]
 		s.begin++
@@ -102,6 +170,7 @@ func (p *parts) put(hash uint64, added *part) {
 		} else {
 			delete(s.byText, oldest)
 			p.byMap.Delete(address(old.value))
+			p.forget(old)
 			s.bytes -= len(old.text)
 		}
 	}

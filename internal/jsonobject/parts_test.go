@@ -64,6 +64,31 @@ func TestBrokenAroundParts(t *testing.T) {
 	}
 }
 
+// TestPartsThatBeginAlike: a part is known by all of its text, however much of it another has too.
+func TestPartsThatBeginAlike(t *testing.T) {
+	long := strings.Repeat("l", 400)
+	texts := []string{
+		`{"spec":{"long":"` + long + `"}}`,
+		`{"spec":{"long":"` + long + `","more":1}}`,
+		`{"spec":{"long":"` + long + `","more":2}}`,
+		`{"spec":{"long":"` + long + `"},"status":{"long":"` + long + `","more":1}}`,
+		`{"spec":{"long":"` + long + `"},"more":1}`,
+		`{"spec":{"long":"` + long + `"`,
+		`{"spec":{"long":"` + long + `"}`,
+	}
+	for range 3 {
+		for _, text := range texts {
+			if want, got := decodedByKubernetes([]byte(text)), jsonobject.Decode([]byte(text)); !reflect.DeepEqual(want, got) {
+				t.Errorf("%s: %v, but Kubernetes makes %v of it", text, got, want)
+			}
+		}
+	}
+	first, last := jsonobject.Decode([]byte(texts[1])), jsonobject.Decode([]byte(texts[3]))
+	if !same(field(first, "spec"), field(last, "status")) {
+		t.Error("the same text, in another field, is another part")
+	}
+}
+
 func TestOnce(t *testing.T) {
 	calls := 0
 	ask := func(of map[string]any, question any) int {

@@ -9,9 +9,11 @@ import (
 type scratch struct {
 	// open holds the elements of the arrays that are not read to their end.
 	open []any
-	// spans are the objects of at least minPart bytes, in their order; those before next are behind the decoder.
+	// spans are the objects of at least minPart bytes that were found, in their order; those before next are behind the
+	// decoder. Of the text before found all are known.
 	spans []span
 	next  int
+	found int
 	stack []int
 }
 
@@ -24,16 +26,18 @@ func borrow() *scratch { return scratches.Get().(*scratch) }
 
 func (s *scratch) giveBack() {
 	s.spans, s.stack, s.open, s.next = s.spans[:0], s.stack[:0], s.open[:0], 0
+	s.found = 0
 	scratches.Put(s)
 }
 
-// What find looks at; within strings, quote and backslash only.
+// marks are what find looks at; within strings, quote and backslash only.
 var marks = [256]bool{'"': true, '{': true, '}': true}
 
-// find finds the objects that may be parts. What it finds in text that is no JSON is of no account: a part that is met
-// again was JSON before, and all else is decoded.
-func (s *scratch) find(text []byte) {
-	for i := 0; i < len(text); i++ {
+// find finds the objects that may be parts, in the one that begins here. What it finds in text that is no JSON is of no
+// account: a part that is met again was JSON before, and all else is decoded.
+func (d *decoder[T]) find() {
+	text, first := d.text, len(d.spans)
+	for i := d.at; i < len(text); i++ {
 		c := text[i]
 		if !marks[c] {
 			continue
@@ -46,37 +50,46 @@ func (s *scratch) find(text []byte) {
 				}
 			}
 		case '{':
-			s.stack = append(s.stack, len(s.spans))
-			s.spans = append(s.spans, span{begin: i})
+			d.stack = append(d.stack, len(d.spans))
+			d.spans = append(d.spans, span{begin: d.base + i})
 		case '}':
-			if len(s.stack) == 0 {
-				return
-			}
-			n := s.stack[len(s.stack)-1]
-			s.stack = s.stack[:len(s.stack)-1]
-			if i+1-s.spans[n].begin < minPart {
-				s.spans = s.spans[:n] // What is in it is shorter still.
+			n := d.stack[len(d.stack)-1]
+			d.stack = d.stack[:len(d.stack)-1]
+			if d.base+i+1-d.spans[n].begin < minPart {
+				d.spans = d.spans[:n] // What is in it is shorter still.
 			} else {
-				s.spans[n].end = i + 1
+				d.spans[n].end = d.base + i + 1
+			}
+			if len(d.stack) == 0 {
+				d.found = d.base + i + 1
+				return
 			}
 		}
 	}
+	d.spans, d.stack, d.found = d.spans[:first], d.stack[:0], d.base+len(text) // It has no end.
 }
 
-// part says where the part ends that begins here; 0 where none does.
-func (d *decoder[T]) part() (end int) {
+// part reads the part that begins here; nil where none does, or none is known or worth knowing.
+func (d *decoder[T]) part() map[string]any {
 	at := d.base + d.at
+	if at >= d.found {
+		if known := beginning(shared, d.text[d.at:]); known != nil {
+			d.at += len(known.text)
+			return known.value
+		}
+		d.find()
+	}
 	for d.next < len(d.spans) && d.spans[d.next].begin < at {
 		d.next++
 	}
 	if d.next == len(d.spans) || d.spans[d.next].begin != at {
-		return 0
+		return nil
 	}
-	end = d.spans[d.next].end - d.base
+	end := d.spans[d.next].end - d.base
 	if end-d.at > maxPart || end > len(d.text) {
-		return 0
+		return nil
 	}
-	return max(end, 0)
+	return d.shared(end)
 }
 
 // shared is the object that begins here and ends there. It is decoded only where it was not met lately, and then from a
