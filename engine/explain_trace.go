@@ -72,7 +72,8 @@ func (t *trace) last() *bindingTrace {
 
 func (t *trace) params(f found) {
 	if t != nil {
-		t.last().found = &f
+		traced := f // Else each of them would be made where it can be kept.
+		t.last().found = &traced
 	}
 }
 

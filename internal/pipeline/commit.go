@@ -96,6 +96,7 @@ func (b *openBatch) add(w *entryWork, of []verdicts, state *clusterState) {
 			continue
 		}
 		s.rows.event(w.cluster, d, leftOut, of[i])
+		of[i].recycle()
 	}
 	for _, t := range w.told {
 		s.rows.told(w.cluster, t)

@@ -20,6 +20,7 @@ func (f *flow) handOver(ctx context.Context, e *evaluated) error {
 		if f.store != nil {
 			f.store.event(e.events[i], e.eventOf[i], e.leftOut[i], of)
 		}
+		of.recycle()
 	}
 	for _, t := range e.told {
 		f.tell(t)

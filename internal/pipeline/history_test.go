@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,11 +81,11 @@ func TestHistoryKept(t *testing.T) {
 		given := filepath.Join(examplePolicies, name)
 		cfg := pipeline.ReplayConfig{Minor: 37, Policies: []string{given}, Cluster: []string{exampleCluster}, AuditLog: []string{exampleLog}}
 		var kept, everything []sink.Record
-		cfg.Records = func(r *sink.Record) error { kept = append(kept, *r); return nil }
+		cfg.Records = func(r *sink.Record) error { kept = append(kept, copied(r)); return nil }
 		if _, err := pipeline.Replay(t.Context(), cfg); err != nil {
 			t.Fatal(err)
 		}
-		cfg.Records = func(r *sink.Record) error { everything = append(everything, *r); return nil }
+		cfg.Records = func(r *sink.Record) error { everything = append(everything, copied(r)); return nil }
 		if _, err := pipeline.Verify(t.Context(), cfg, func(pipeline.Disagreement) {}); err != nil {
 			t.Fatal(err)
 		}
@@ -165,6 +166,13 @@ func replayAll(t *testing.T, cfg pipeline.ReplayConfig) []string {
 	if _, err := pipeline.Replay(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
+	return out
+}
+
+// copied is a record that stays as it is.
+func copied(r *sink.Record) sink.Record {
+	out := *r
+	out.Evaluations = slices.Clone(r.Evaluations)
 	return out
 }
 

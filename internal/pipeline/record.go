@@ -1,6 +1,9 @@
 package pipeline
 
 import (
+	"slices"
+	"sync"
+
 	"github.com/vapshadow/vapshadow/engine"
 	"github.com/vapshadow/vapshadow/replay"
 	"github.com/vapshadow/vapshadow/sink"
@@ -21,7 +24,7 @@ func record(cluster, teamLabel string, req *replay.Request, d engine.Decision) *
 		Evidence: map[string]sink.Evidence{
 			"object": evidence(req.Object.Evidence), "oldObject": evidence(req.OldObject.Evidence), "options": evidence(req.Options.Evidence),
 		},
-		Evaluations: make([]sink.Evaluation, len(d.Evaluations)),
+		Evaluations: borrowEvaluations(len(d.Evaluations)),
 		Annotations: d.Annotations,
 	}
 	if req.Event.ResponseStatus != nil {
@@ -37,6 +40,24 @@ func record(cluster, teamLabel string, req *replay.Request, d engine.Decision) *
 		out.Evaluations[i] = evaluation(&d.Evaluations[i])
 	}
 	return out
+}
+
+// evaluationLists are lists of evaluations that nobody uses.
+var evaluationLists = sync.Pool{New: func() any { return &[]sink.Evaluation{} }}
+
+func borrowEvaluations(n int) []sink.Evaluation {
+	list := *evaluationLists.Get().(*[]sink.Evaluation)
+	return slices.Grow(list, n)[:n]
+}
+
+// recycle gives the lists of evaluations to records that follow.
+func (v verdicts) recycle() {
+	for _, r := range v.records {
+		clear(r.Evaluations)
+		list := r.Evaluations[:0]
+		evaluationLists.Put(&list)
+		r.Evaluations = nil
+	}
 }
 
 func evidence(e replay.Evidence) sink.Evidence {

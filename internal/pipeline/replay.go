@@ -44,7 +44,8 @@ type ReplayConfig struct {
 	History string
 	// Store, where it is given, gets the rows of what the policies came to.
 	Store sink.Store
-	// Records is called with each record, in the order of the log. An error ends the replay.
+	// Records is called with each record, in the order of the log. The record's list of evaluations is used again
+	// afterwards. An error ends the replay.
 	Records func(*sink.Record) error
 	// Unmatched is called in place of Records with the stageTimestamp of a request that no policy has a rule for, where
 	// that is known without rebuilding it; nil makes records of all.

@@ -115,6 +115,10 @@ func rollup(rec *sink.Record, e *sink.Evaluation) sink.Rollup {
 // failureRows are the rows of an evaluation: one for each validation that did not pass, and one for what concerns the
 // evaluation as a whole.
 func failureRows(place sink.Place, rec *sink.Record, e *sink.Evaluation) []sink.Failure {
+	decided := e.ConfigError == "" && e.AnnotationError == "" && e.Result != string(engine.Unknown)
+	if decided && len(e.Verdicts) == 0 {
+		return nil
+	}
 	whole := failureRow(place, rec, e)
 	var out []sink.Failure
 	switch {

@@ -39,12 +39,12 @@ func TestUnmatched(t *testing.T) {
 		cfg := pipeline.ReplayConfig{Minor: 37, Policies: []string{name}, Cluster: []string{exampleCluster}, AuditLog: []string{exampleLog}}
 		var all, some []sink.Record
 		var unmatched, none []time.Time
-		cfg.Records = func(r *sink.Record) error { all = append(all, *r); return nil }
+		cfg.Records = func(r *sink.Record) error { all = append(all, copied(r)); return nil }
 		want, err := pipeline.Replay(t.Context(), cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg.Records = func(r *sink.Record) error { some = append(some, *r); return nil }
+		cfg.Records = func(r *sink.Record) error { some = append(some, copied(r)); return nil }
 		cfg.Unmatched = func(at time.Time) { unmatched = append(unmatched, at) }
 		got, err := pipeline.Replay(t.Context(), cfg)
 		if err != nil {
