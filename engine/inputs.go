@@ -46,14 +46,13 @@ func (i *input) get() ref.Val {
 	return i.value
 }
 
-// celInput makes the CEL value of a JSON object: a view of its Go struct where the apiserver has one, else a map. An
+// celInput makes the CEL value of a JSON object: a view of its Go struct t where the apiserver has one, else a map. An
 // object that its struct does not take is an error. Read is asked what of an object its struct is to be made of.
-func celInput(minor int, content map[string]any, kind schema.GroupVersionKind, read func(map[string]any) map[string]any) (input, error) {
+func celInput(content map[string]any, kind schema.GroupVersionKind, t reflect.Type, read func(map[string]any) map[string]any) (input, error) {
 	if content == nil {
 		return input{value: types.NullValue}, nil
 	}
-	t := goTypes[kind]
-	if minor < typedMinor || t == nil {
+	if t == nil {
 		return input{value: value.OfJSON(content)}, nil
 	}
 	if value.Fits(content, t) {

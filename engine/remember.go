@@ -192,9 +192,9 @@ func (r *run) paramsContent() map[string]any {
 func (r *run) placeDigest(n int32, p *place) digest {
 	switch p.input {
 	case readsObject:
-		return r.inputDigest(n, p, r.req.Object.Content, r.goType())
+		return r.inputDigest(n, p, r.req.Object.Content, r.objects.goType)
 	case readsOldObject:
-		return r.inputDigest(n, p, r.req.OldObject.Content, r.goType())
+		return r.inputDigest(n, p, r.req.OldObject.Content, r.objects.goType)
 	case readsNamespace:
 		return r.inputDigest(n, p, r.ns.content, namespaceType)
 	case readsAuthorizer:
@@ -202,14 +202,6 @@ func (r *run) placeDigest(n int32, p *place) digest {
 	default:
 		return requestDigest(r.req, p)
 	}
-}
-
-// goType is the Go struct that the objects are shown as; nil where they are shown as their JSON is.
-func (r *run) goType() reflect.Type {
-	if r.engine.minor < typedMinor {
-		return nil
-	}
-	return goTypes[r.as.kind]
 }
 
 // inputDigest is the digest of what is at a place of an input.

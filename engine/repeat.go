@@ -121,7 +121,7 @@ func (r *run) unchanged(s *sameness) bool {
 		}
 		before := r.places[n]
 		before.input = readsOldObject
-		if r.hides(&before) || now != r.inputDigest(n, &before, r.req.OldObject.Content, r.goType()) {
+		if r.hides(&before) || now != r.inputDigest(n, &before, r.req.OldObject.Content, r.objects.goType) {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/google/cel-go/common/types"
@@ -19,7 +20,7 @@ type scope struct {
 	engine *Engine
 	req    *replay.Request
 
-	objects   map[schema.GroupVersionKind]*objects
+	objects   []*objects
 	requests  map[target]ref.Val
 	namespace *namespaceValues
 	authz     *authorizer
@@ -49,6 +50,9 @@ type scope struct {
 
 // objects are object and oldObject in one version of their kind.
 type objects struct {
+	kind schema.GroupVersionKind
+	// goType is the Go struct that they are shown as; nil where they are shown as their JSON is.
+	goType            reflect.Type
 	object, oldObject input
 	// missing is why they cannot be had in that version.
 	missing []unknownInput
@@ -61,7 +65,7 @@ var noObjects = objects{object: input{value: types.NullValue}, oldObject: input{
 func newScope(e *Engine, req *replay.Request) *scope {
 	s := &scope{
 		engine: e, req: req,
-		objects: map[schema.GroupVersionKind]*objects{}, requests: map[target]ref.Val{},
+		requests: map[target]ref.Val{},
 	}
 	s.levels.set(readsObject, req.Object.Level)
 	s.levels.set(readsOldObject, req.OldObject.Level)
@@ -125,10 +129,12 @@ func (s *scope) add(input inputSet, path []string, because replay.Reason) {
 
 // in returns object and oldObject in the version that a policy asked for.
 func (s *scope) in(kind schema.GroupVersionKind) *objects {
-	if o := s.objects[kind]; o != nil {
-		return o
+	for _, o := range s.objects {
+		if o.kind == kind {
+			return o
+		}
 	}
-	o := &objects{converted: converted(s.req.Object, kind) || converted(s.req.OldObject, kind)}
+	o := &objects{kind: kind, goType: s.goType(kind), converted: converted(s.req.Object, kind) || converted(s.req.OldObject, kind)}
 	var because replay.Reason
 	o.object, because = s.input("object", s.req.Object, kind, s.decoded())
 	if because != "" {
@@ -138,8 +144,15 @@ func (s *scope) in(kind schema.GroupVersionKind) *objects {
 	if because != "" {
 		o.missing = append(o.missing, unknownInput{input: readsOldObject, path: []string{"oldObject"}, because: because})
 	}
-	s.objects[kind] = o
+	s.objects = append(s.objects, o)
 	return o
+}
+
+func (s *scope) goType(kind schema.GroupVersionKind) reflect.Type {
+	if s.engine.minor < typedMinor {
+		return nil
+	}
+	return goTypes[kind]
 }
 
 // converted says whether an object has to be converted to be of a kind.
@@ -178,7 +191,7 @@ func (s *scope) input(variable string, o replay.Object, kind schema.GroupVersion
 		}
 		content = converted
 	}
-	in, err := celInput(s.engine.minor, content, kind, func(content map[string]any) map[string]any {
+	in, err := celInput(content, kind, s.goType(kind), func(content map[string]any) map[string]any {
 		return readFields(s.engine.memory.places.all(), inputNames[variable], content)
 	})
 	if err != nil {
