@@ -64,6 +64,13 @@ type activation struct {
 	read inputSet
 }
 
+// takeRead returns what was looked at so far, and begins anew.
+func (a *activation) takeRead() inputSet {
+	read := a.read
+	a.read = 0
+	return read
+}
+
 // ResolveName implements interpreter.Activation.
 func (a *activation) ResolveName(name string) (any, bool) {
 	switch name {

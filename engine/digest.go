@@ -36,6 +36,8 @@ const (
 	tagAbsent
 	tagStopped
 	tagOther
+	tagCondition
+	tagValidation
 )
 
 // and is the digest of a sequence that goes on with another digest.

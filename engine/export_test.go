@@ -7,8 +7,16 @@ func (e *Engine) EvaluateAfresh(req *replay.Request) Decision { return e.decide(
 
 // Forget forgets all results.
 func (e *Engine) Forget() {
-	for i := range e.memory.shards {
-		s := &e.memory.shards[i]
+	e.memory.evaluations.clear()
+	e.memory.expressions.clear()
+}
+
+// ForgetEvaluations forgets what whole policies came to, but not what single expressions did.
+func (e *Engine) ForgetEvaluations() { e.memory.evaluations.clear() }
+
+func (c *cache[V]) clear() {
+	for i := range c.shards {
+		s := &c.shards[i]
 		s.mu.Lock()
 		clear(s.younger)
 		clear(s.older)

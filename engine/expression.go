@@ -23,6 +23,9 @@ type expression struct {
 	// output is the type that it evaluates to.
 	output *cel.Type
 
+	// alone is what its results are remembered by; nil where they are not.
+	alone *recallableExpression
+
 	env *cel.Env
 	ast *cel.Ast
 

@@ -45,6 +45,10 @@ func testGenerated(t *testing.T, cost costs) {
 			if diff := u.differs(req, e.Evaluate(req)); diff != "" {
 				t.Fatal(diff)
 			}
+			e.ForgetEvaluations()
+			if diff := u.differs(req, e.Evaluate(req)); diff != "" {
+				t.Fatal("with what is remembered of the expressions: ", diff)
+			}
 		}
 	})
 }

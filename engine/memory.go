@@ -1,27 +1,13 @@
 package engine
 
-import "sync"
-
 // memory remembers what evaluations came to by the values that they read: controllers write the same objects over and
 // over, and most of what policies look at stays as it is. An Engine shares its memory with those made from it.
 type memory struct {
 	places *places
 	ways   ways
-	shards [memoryShards]memoryShard
-}
-
-const (
-	memoryShards = 16
-	// shardEntries is how many results each of the two generations of a shard holds. An entry takes some 60 bytes, and
-	// its result, if it is no pass, some 500 more: 128 K entries in all, and 10 to 70 MB.
-	shardEntries = 4 << 10
-)
-
-// memoryShard keeps the results that were asked for lately: those of the older generation are moved to the younger one
-// when they are met again, and the rest of them forgotten when that is full.
-type memoryShard struct {
-	mu             sync.Mutex
-	younger, older map[digest]*remembered
+	// evaluations are what whole policies came to, expressions what single expressions did.
+	evaluations cache[*remembered]
+	expressions cache[rememberedExpression]
 }
 
 // remembered is what an evaluation came to, the binding and the evidence left aside.
@@ -55,33 +41,3 @@ func (r *remembered) shared() *remembered {
 }
 
 func newMemory() *memory { return &memory{places: newPlaces()} }
-
-func (m *memory) shard(key digest) *memoryShard { return &m.shards[key[0]%memoryShards] }
-
-func (m *memory) get(key digest) *remembered {
-	s := m.shard(key)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r := s.younger[key]; r != nil {
-		return r
-	}
-	r := s.older[key]
-	if r != nil {
-		s.put(key, r)
-	}
-	return r
-}
-
-func (m *memory) put(key digest, r *remembered) {
-	s := m.shard(key)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.put(key, r)
-}
-
-func (s *memoryShard) put(key digest, r *remembered) {
-	if s.younger == nil || len(s.younger) >= shardEntries {
-		s.younger, s.older = make(map[digest]*remembered), s.younger
-	}
-	s.younger[key] = r
-}

@@ -67,12 +67,23 @@ func (p *phase) evaluate(e *expression) (outcome, error) {
 	if e.err != nil {
 		return outcome{err: invalid(fmt.Sprintf("compilation error: %v", e.err), e.err)}, nil
 	}
+	key, remembers := p.key(e)
+	if remembers {
+		if known, ok := p.act.run.engine.memory.expressions.get(key); ok {
+			return p.recall(known)
+		}
+	}
 	program, err := p.program(e)
 	if err != nil {
 		return outcome{err: &apiservercel.Error{Type: apiservercel.ErrorTypeInternal, Detail: err.Error()}}, nil
 	}
 	p.authz.reset()
+	read := p.act.takeRead()
 	value, details, evalErr := program.Eval(p.act)
+	if remembers && evalErr == nil {
+		p.keep(key, value, details)
+	}
+	p.act.read |= read
 	if u := p.broken(e, evalErr); u != nil {
 		p.spendUnknown()
 		return outcome{unknown: u}, nil

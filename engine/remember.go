@@ -40,6 +40,12 @@ func (c *compiled) findPlaces(m *memory) {
 	slices.Sort(r.core)
 	slices.Sort(r.further)
 	c.recallable = r
+	for _, n := range c.matchConditions {
+		c.rememberAlone(n.expression, tagCondition, m)
+	}
+	for _, v := range c.validations {
+		c.rememberAlone(v.expression, tagValidation, m)
+	}
 }
 
 // keys are those under which the result of a run is remembered.
@@ -59,6 +65,7 @@ func (r *run) keys() keys {
 	if c == nil || r.trace != nil || r.objects.converted || len(r.objects.missing) > 0 || r.convertedParams() {
 		return k
 	}
+	r.remembers = true
 	k.core, k.hasCore = r.digest(c.id.and(r.asDigest(r.as)).and(r.doubts()), c.core)
 	return k
 }
@@ -69,14 +76,15 @@ func (k *keys) find() *remembered {
 		return nil
 	}
 	m := k.run.engine.memory
-	known := m.get(k.core)
+	known, _ := m.evaluations.get(k.core)
 	if known == nil || !known.elsewhere {
 		return known
 	}
 	if !k.further() {
 		return nil
 	}
-	return m.get(k.whole)
+	known, _ = m.evaluations.get(k.whole)
+	return known
 }
 
 // further makes the second key; it is false where a place is not known.
@@ -99,7 +107,7 @@ func (k *keys) keep() {
 	m := r.engine.memory
 	key := k.core
 	if r.further {
-		m.put(k.core, elsewhere)
+		m.evaluations.put(k.core, elsewhere)
 		if !k.further() {
 			return
 		}
@@ -109,7 +117,7 @@ func (k *keys) keep() {
 		result: r.out.Result, verdicts: r.out.Verdicts, annotations: r.out.annotations,
 		blocksAnyway: r.out.BlocksAnyway, annotationError: r.out.AnnotationError, read: r.read,
 	}
-	m.put(key, known.shared())
+	m.evaluations.put(key, known.shared())
 }
 
 // decided says whether nothing of the result is unknown.

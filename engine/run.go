@@ -33,6 +33,8 @@ type run struct {
 	levels  inputLevels
 	// read are the inputs that were looked at.
 	read inputSet
+	// remembers: what it reads is as the memory has it.
+	remembers bool
 	// further is set when a message or an audit annotation is evaluated.
 	further bool
 	// out is what it comes to.

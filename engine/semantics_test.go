@@ -76,6 +76,10 @@ func (f *ruleFile) test(t *testing.T) {
 		} else if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("request %q (-want +got):\n%s", c.name, diff)
 		}
+		e.ForgetEvaluations()
+		if diff := cmp.Diff(got, written(e.Evaluate(req))); diff != "" {
+			t.Errorf("request %q with what is remembered of the expressions (-anew +remembered):\n%s", c.name, diff)
+		}
 		if f.notUpstream == "" && c.request.known() {
 			t.Run("upstream", func(t *testing.T) { compareUpstream(t, f, req, decision) })
 		}
