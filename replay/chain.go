@@ -210,7 +210,7 @@ func (c *chain) predecessor(i int) (state, bool) {
 // state that is looked for does not count.
 func (c *chain) misplaced(i int, writer string) bool {
 	for j, w := range c.versions {
-		if j != i && c.doubtful(i, j) && (w.rv == 0 || c.versions[i].rv == 0) && !w.opaque() && !w.deleted && w.writer != writer {
+		if j != i && (w.rv == 0 || c.versions[i].rv == 0) && c.doubtful(i, j) && !w.opaque() && !w.deleted && w.writer != writer {
 			return true
 		}
 	}
@@ -223,7 +223,7 @@ func (v *version) overlaps(w *version) bool { return !v.to.Before(w.from) && !w.
 // its resourceVersion: which of the two came later is not known.
 func (c *chain) unordered(i int) bool {
 	for j, w := range c.versions {
-		if j != i && c.doubtful(i, j) && (w.rv == 0 || c.versions[i].rv == 0) {
+		if j != i && (w.rv == 0 || c.versions[i].rv == 0) && c.doubtful(i, j) {
 			return true
 		}
 	}
