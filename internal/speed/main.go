@@ -12,7 +12,7 @@ import (
 
 func main() {
 	binary := flag.String("binary", "bin/vapshadow", "the program to measure")
-	count := flag.Int("count", 3, "how often each figure is taken; the middle one counts")
+	count := flag.Int("count", 3, "how often each figure is taken, three times as often where it is quick; the middle one counts")
 	long := flag.Bool("long", false, "take what takes long: ten million events, a million objects; once, instead of the rest")
 	into := flag.String("into", "docs/performance.md", "the document to write the table into; empty for none")
 	flag.Parse()

@@ -70,7 +70,7 @@ func events(events, _ float64) string   { return fmt.Sprintf("%.0f events", even
 func megabytes(_, bytes float64) string { return fmt.Sprintf("%.0f MB", bytes/1e6) }
 
 func (p *program) start(ctx context.Context, t *table) error {
-	few, many, err := p.both(ctx, func(ctx context.Context, long bool) (usage, error) {
+	few, many, err := p.both(ctx, p.count, func(ctx context.Context, long bool) (usage, error) {
 		return p.run(ctx, 0, map[bool]string{false: "50.yaml", true: "500.yaml"}[long], "empty.log")
 	})
 	if err != nil {
@@ -91,7 +91,11 @@ func (p *program) replay(ctx context.Context, t *table, what, name, suffix strin
 		}
 		size = n - size
 	}
-	short, long, err := p.both(ctx, func(ctx context.Context, long bool) (usage, error) {
+	rounds := p.count
+	if target != "" {
+		rounds *= 3 // They are quick, and what matters hangs on them.
+	}
+	short, long, err := p.both(ctx, rounds, func(ctx context.Context, long bool) (usage, error) {
 		return p.run(ctx, 0, "50.yaml", p.logName(name, suffix, long))
 	})
 	if err != nil {
@@ -116,9 +120,9 @@ func (p *program) logName(name, suffix string, long bool) string {
 }
 
 // both takes two figures in turn, so that both have the machine as it is, and returns the middle ones by CPU time.
-func (p *program) both(ctx context.Context, take func(ctx context.Context, long bool) (usage, error)) (short, long usage, err error) {
+func (p *program) both(ctx context.Context, rounds int, take func(ctx context.Context, long bool) (usage, error)) (short, long usage, err error) {
 	taken := map[bool][]usage{}
-	for range p.count {
+	for range rounds {
 		for _, long := range []bool{false, true} {
 			u, err := take(ctx, long)
 			if err != nil {
