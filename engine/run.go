@@ -193,12 +193,19 @@ func (r *run) activation(request ref.Val, namespace namespacePart, withAuthorize
 	for _, u := range r.unknown {
 		if u.input&known != 0 && (namespace != namespaceFields || !hiddenOfNamespace(u.path)) {
 			a.unknown |= u.input
-			if !slices.Contains(u.path, replay.EachElement) {
+			if !slices.Contains(u.path, replay.EachElement) && !r.isPartOfUnknown(u) {
 				a.patterns = append(a.patterns, u.pattern())
 			}
 		}
 	}
 	return a
+}
+
+// isPartOfUnknown says whether more than this is not known. Of two patterns that both fit, cel-go names any.
+func (r *run) isPartOfUnknown(part unknownInput) bool {
+	return slices.ContainsFunc(r.unknown, func(u unknownInput) bool {
+		return len(u.path) < len(part.path) && !slices.Contains(u.path, replay.EachElement) && overlaps(u.path, part.path)
+	})
 }
 
 // hiddenOfNamespace says whether a path leads to a part of the Namespace that only audit annotations are shown.
@@ -245,10 +252,18 @@ func (r *run) because(t *types.AttributeTrail) replay.Reason {
 			path = append(path, field)
 		}
 	}
+	var because replay.Reason
 	for _, u := range r.unknown {
-		if overlaps(u.path, path) {
-			return u.because
+		switch {
+		case !overlaps(u.path, path):
+		case len(u.path) <= len(path):
+			return u.because // All of it is not known.
+		case because == "":
+			because = u.because
 		}
+	}
+	if because != "" {
+		return because
 	}
 	if r.authz != nil && r.authz.because != "" {
 		return r.authz.because
