@@ -65,8 +65,11 @@ const maxFreed = 500
 // vacuum frees the empty pages.
 func (s *Store) vacuum(ctx context.Context) error {
 	for before := int64(-1); ; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		var free int64
-		if err := s.writer.QueryRowContext(ctx, `PRAGMA freelist_count`).Scan(&free); err != nil {
+		if err := s.writer.QueryRowContext(whole(ctx), `PRAGMA freelist_count`).Scan(&free); err != nil {
 			return fmt.Errorf("freeing the room of deleted rows: %w", err)
 		}
 		if free == 0 || free == before {
@@ -81,7 +84,7 @@ func (s *Store) vacuum(ctx context.Context) error {
 
 // free frees some pages. The pragma gives a row for each step, and is done when these have been read.
 func (s *Store) free(ctx context.Context) (err error) {
-	rows, err := s.writer.QueryContext(ctx, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, maxFreed))
+	rows, err := s.writer.QueryContext(whole(ctx), fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, maxFreed))
 	if err != nil {
 		return err
 	}

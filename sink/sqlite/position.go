@@ -28,7 +28,7 @@ const (
 func claim(ctx context.Context, conn *sql.Conn, p *batch.Prepared) error {
 	now, fresh := make(map[string]sink.PartitionMark), make(map[string]bool)
 	for _, m := range p.Moves {
-		rows, err := conn.QueryContext(ctx, lockSQL, m.Key)
+		rows, err := conn.QueryContext(whole(ctx), lockSQL, m.Key)
 		if err != nil {
 			return fmt.Errorf("reading the position of %s:%s: %w", m.Source, m.Partition, err)
 		}

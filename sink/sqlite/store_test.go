@@ -1,8 +1,11 @@
 package sqlite_test
 
 import (
+	"context"
+	"math/rand/v2"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/vapshadow/vapshadow/sink"
 	"github.com/vapshadow/vapshadow/sink/sinktest"
@@ -38,4 +41,27 @@ func open(t testing.TB, file string) *sqlite.Store {
 		}
 	})
 	return s
+}
+
+// TestLockIsGivenUp: wherever a commit is cut short, the next one gets the file.
+func TestLockIsGivenUp(t *testing.T) {
+	s := open(t, migrated(t))
+	if err := s.Commit(t.Context(), sinktest.Sample("audit/0", 0, 1)); err != nil {
+		t.Fatal(err)
+	}
+	stale := sinktest.Sample("audit/0", 0, 1) // It is read how far the partition is, and then refused.
+	for range 4000 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(200))*time.Microsecond)
+		begun := time.Now()
+		err := s.Commit(ctx, stale) // Cut or refused: neither is of account here.
+		cancel()
+		if took := time.Since(begun); took > 20*time.Second {
+			t.Fatalf("the lock is not given up: %v after %v", err, took)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := s.Commit(ctx, sinktest.Sample("audit/0", 1, 1)); err != nil {
+		t.Error(err)
+	}
 }

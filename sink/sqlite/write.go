@@ -72,6 +72,10 @@ func (s *Store) write(ctx context.Context, do func(*sql.Conn) error) (err error)
 	return nil
 }
 
+// whole is for what the writer reads: it does not end early. Where a context ends just as the driver has the first row, the
+// driver forgets the statement, and then neither a rollback nor closing the connection gives up the lock on the file.
+func whole(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
+
 // abandon rolls back. Where SQLite has done so itself, or cannot, the connection is given up, which rolls back too.
 func abandon(conn *sql.Conn) error {
 	if _, err := conn.ExecContext(context.Background(), "ROLLBACK"); err == nil {
