@@ -101,21 +101,37 @@ func (p *phase) evaluate(e *expression) (outcome, error) {
 	if cost == nil {
 		return outcome{}, invalid(fmt.Sprintf("runtime cost could not be calculated for expression: %v, no further expression will be run", e.source), apiservercel.ErrOutOfBudget)
 	}
-	if *cost > math.MaxInt64 || int64(*cost) > p.remaining {
-		return outcome{}, invalid(outOfBudget, apiservercel.ErrOutOfBudget)
+	if err := p.spend(*cost); err != nil {
+		return outcome{}, err
 	}
-	p.remaining -= int64(*cost)
 	if u := p.unknown(value); u != nil {
 		p.spendUnknown()
 		return outcome{unknown: u}, nil
 	}
-	if p.uncertain > p.remaining {
-		return outcome{unknown: types.NewUnknown(0, types.NewAttributeTrail(costUnknown))}, nil
+	if u := p.perhapsSpent(); u != nil {
+		return outcome{unknown: u}, nil
 	}
 	if evalErr != nil {
 		return outcome{err: invalid(fmt.Sprintf("expression '%v' resulted in error: %v", e.source, errorText(evalErr)), nil)}, nil
 	}
 	return outcome{value: value}, nil
+}
+
+// spend takes what an expression cost from the budget.
+func (p *phase) spend(cost uint64) error {
+	if cost > math.MaxInt64 || int64(cost) > p.remaining {
+		return invalid(outOfBudget, apiservercel.ErrOutOfBudget)
+	}
+	p.remaining -= int64(cost)
+	return nil
+}
+
+// perhapsSpent says what an outcome hangs on where unknown expressions may have used the budget up; nil where they cannot.
+func (p *phase) perhapsSpent() *types.Unknown {
+	if p.uncertain <= p.remaining {
+		return nil
+	}
+	return types.NewUnknown(0, types.NewAttributeTrail(costUnknown))
 }
 
 // spendUnknown counts what an unknown expression can have cost at most.

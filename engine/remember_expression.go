@@ -1,13 +1,11 @@
 package engine
 
 import (
-	"math"
 	"slices"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	apiservercel "k8s.io/apiserver/pkg/cel"
 )
 
 // recallableExpression is what the results of an expression are remembered by, apart from those of its policy: of a policy
@@ -21,7 +19,7 @@ type recallableExpression struct {
 // rememberedExpression is a result that is true or false. Errors are not remembered.
 type rememberedExpression struct {
 	value bool
-	cost  int64
+	cost  uint64
 	// read are the inputs that were looked at.
 	read inputSet
 }
@@ -54,21 +52,20 @@ func (p *phase) key(e *expression) (digest, bool) {
 // keep remembers a result.
 func (p *phase) keep(key digest, value ref.Val, details *cel.EvalDetails) {
 	is, ok := value.(types.Bool)
-	if !ok || details == nil || details.ActualCost() == nil || *details.ActualCost() > math.MaxInt64 {
+	if !ok || details == nil || details.ActualCost() == nil {
 		return
 	}
-	p.act.run.engine.memory.expressions.put(key, rememberedExpression{value: bool(is), cost: int64(*details.ActualCost()), read: p.act.read})
+	p.act.run.engine.memory.expressions.put(key, rememberedExpression{value: bool(is), cost: *details.ActualCost(), read: p.act.read})
 }
 
 // recall comes to what is remembered, at the same cost.
 func (p *phase) recall(known rememberedExpression) (outcome, error) {
 	p.act.read |= known.read
-	if known.cost > p.remaining {
-		return outcome{}, invalid(outOfBudget, apiservercel.ErrOutOfBudget)
+	if err := p.spend(known.cost); err != nil {
+		return outcome{}, err
 	}
-	p.remaining -= known.cost
-	if p.uncertain > p.remaining {
-		return outcome{unknown: types.NewUnknown(0, types.NewAttributeTrail(costUnknown))}, nil
+	if u := p.perhapsSpent(); u != nil {
+		return outcome{unknown: u}, nil
 	}
 	return outcome{value: types.Bool(known.value)}, nil
 }
